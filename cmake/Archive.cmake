@@ -1,9 +1,9 @@
-# The relocatable archive: the programs and everything that a bare node lacks, made by CPack from install
-# rules (launch/archive).
+# Makes the relocatable archive, which contains the programs and everything that a bare node lacks, with CPack from
+# install rules (launch/archive).
 #
-# Three components go into one folder, in this order: weft (the program and what shells need of it), tests if CPack is
-# called with -D WEFT_ARCHIVE_TESTS=ON, and node: documents and configurations, mpirun, and the files that
-# ArchiveNode.cmake collects.
+# Three components go into one folder, in this order: weft (the program, man pages and completion), tests if CPack is
+# called with -D WEFT_ARCHIVE_TESTS=ON, and node (documents, configurations, mpirun, and the files that
+# ArchiveNode.cmake collects).
 set(node COMPONENT node EXCLUDE_FROM_ALL)
 install(DIRECTORY configs docs DESTINATION . ${node})
 install(DIRECTORY launch/container launch/slurm DESTINATION launch ${node})
@@ -14,7 +14,7 @@ endforeach()
 install(CODE "set(weft_mpirun \"${MPIEXEC_EXECUTABLE}\")" ${node})
 install(SCRIPT cmake/ArchiveNode.cmake ${node})
 
-# Must be built before CPack can install it.
+# CPack installs these targets, so they must be built before.
 add_custom_target(archive_programs DEPENDS weft man)
 foreach(module weft_cuda weft_nccl)
   if(TARGET ${module})
@@ -32,9 +32,9 @@ set(CPACK_PACKAGE_FILE_NAME weft-${PROJECT_VERSION}-${system})
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/ArchiveComponents.cmake)
 set(CPACK_WEFT_BUILD ${PROJECT_BINARY_DIR})
 
-# The package of Debian and Ubuntu: the component weft in /usr. dpkg-shlibdeps names the packages of the libraries.
+# The .deb installs the component weft to /usr. dpkg-shlibdeps finds the packages of the libraries.
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_PACKAGE_CONTACT "Weft <root@localhost>" CACHE STRING "who built the package, as Debian has it: NAME <ADDRESS>")
+set(CPACK_PACKAGE_CONTACT "Weft <root@localhost>" CACHE STRING "maintainer of the .deb: NAME <ADDRESS>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "trainer of translation Transformers on CPUs and GPUs")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

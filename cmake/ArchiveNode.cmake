@@ -1,16 +1,15 @@
-# Collects what a bare node lacks when the programs are installed: Open MPI's mpirun and plugins, shared
-# libraries, and RPATHs relative to each file, so that the folder can be anywhere.
+# Collects what a bare node lacks when the programs are installed: Open MPI's mpirun and plugins, and shared libraries.
+# Makes RPATHs relative to each file, so that the folder can be moved.
 #
-# Open MPI's layout stays the same below its prefix, and OPAL_PREFIX tells it where it was moved
-# (launch/mpirun.sh, launch/mpi_environment.cpp). weft_mpirun: the mpirun that this build found.
+# Open MPI's layout stays the same below its prefix, and OPAL_PREFIX names the new location (launch/mpirun.sh,
+# launch/mpi_environment.cpp). weft_mpirun is the mpirun that this build found.
 file(REAL_PATH "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}" root)
 
-# Taken from the node: glibc, the driver, and CUDA's libraries and NCCL, which must match the driver and are
-# large.
+# The node provides glibc, the driver, and CUDA's libraries and NCCL, which must match the driver and are large.
 set(of_the_node "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|anl|mvec|nsl)[.]so" "^lib(cuda|cudart|cublas|cublasLt|nccl)[.]so"
                 "^libnvidia-")
-# Left out: plugins for networks, whose libraries must match the node's drivers (Debian's settings disable
-# most of them, too), for OpenSHMEM, and for monitoring.
+# The archive lacks plugins for networks, whose libraries must match the node's drivers (Debian's settings also disable
+# most of them), for OpenSHMEM, and for monitoring.
 set(plugins_left_out "_(ucx|ofi|openib|psm|psm2)[.]so$" "/mca_(atomic|memheap|scoll|spml|sshmem)_" "_monitoring[.]so$")
 
 function(require_program name debian)
@@ -21,15 +20,15 @@ function(require_program name debian)
   endif()
 endfunction()
 
-# A folder in Open MPI's own configuration: prefix, bindir, pkglibdir, ...
+# Finds a folder of Open MPI's configuration: prefix, bindir, pkglibdir, ...
 function(open_mpi_folder name into)
   if(NOT "${open_mpi_paths}" MATCHES "(^|\n)path:${name}:([^\n]+)")
-    message(FATAL_ERROR "${ompi_info_program} does not report ${name}: the archive needs Open MPI 4, no other MPI works")
+    message(FATAL_ERROR "${ompi_info_program} does not report ${name}: the archive needs Open MPI 4")
   endif()
   set(${into} "${CMAKE_MATCH_2}" PARENT_SCOPE)
 endfunction()
 
-# The location of a folder's copy below Open MPI's prefix.
+# Finds the location of a folder's copy below Open MPI's prefix.
 function(open_mpi_copy folder into)
   cmake_path(IS_PREFIX prefix "${folder}" NORMALIZE is_below)
   if(NOT is_below)
@@ -62,7 +61,7 @@ function(copy_open_mpi)
   file(COPY ${files} DESTINATION "${copy}")
 endfunction()
 
-# The ELF files of the given folders, without links.
+# Lists the ELF files of the given folders, without links.
 function(find_binaries into)
   list(TRANSFORM ARGN REPLACE "(.+)" "${root}/\\1/*" OUTPUT_VARIABLE patterns)
   file(GLOB_RECURSE files LIST_DIRECTORIES false ${patterns})
@@ -111,8 +110,8 @@ function(copy_pmix)
   file(COPY ${messages} DESTINATION "${root}/share/pmix")
 endfunction()
 
-# Each file searches lib/ relative to itself; modules for GPUs also search the installed CUDA toolkit, since
-# its packages do not configure the loader.
+# Each file searches lib/ relative to itself. Modules for GPUs also search the installed CUDA toolkit because its packages
+# do not configure the loader.
 function(set_rpaths)
   find_binaries(binaries bin libexec lib)
   foreach(file IN LISTS binaries)

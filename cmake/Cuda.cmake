@@ -1,14 +1,13 @@
-# The CUDA backend: modules beside the program, opened when a CUDA device is requested (tensor/backend.h). So
-# one program runs on machines with and without CUDA's libraries, and only these modules need nvcc or link
-# them.
+# Builds the CUDA backend as modules next to the program, which opens them when a CUDA device is requested
+# (tensor/backend.h). Thus one program runs with and without CUDA's libraries, and only the modules need nvcc.
 set(WEFT_CUDA AUTO CACHE STRING "the CUDA backend: AUTO (where nvcc is found), ON or OFF")
 set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
 if(NOT WEFT_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "WEFT_CUDA is ${WEFT_CUDA}, expected AUTO, ON or OFF")
 endif()
 
-# The architecture of this machine's GPU, if any, else those of A100, H100, B200 and RTX 50 that nvcc knows, and code
-# that drivers compile for later ones.
+# Selects the architecture of this machine's GPU. Without a GPU, selects those of A100, H100, B200 and RTX 50 that nvcc
+# knows, and code that drivers compile for later architectures.
 function(weft_choose_cuda_architectures)
   if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
     return()
@@ -28,7 +27,7 @@ function(weft_choose_cuda_architectures)
 endfunction()
 
 set(weft_has_cuda OFF)
-set(no_cuda "")  # the reason
+set(no_cuda "")  # the reason why CUDA is not used
 if(WEFT_CUDA STREQUAL "OFF")
   set(no_cuda "WEFT_CUDA=OFF")
 else()
@@ -65,8 +64,8 @@ endif()
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cu ${PROJECT_SOURCE_DIR}/tensor/cuda/*.cpp)
 
-# A module contains its own copy of fmt and exports only its entry point, but shares the program's exception
-# types and error frames.
+# A module contains its own copy of fmt and exports only its entry point, but it shares the program's exception types and
+# error frames.
 function(weft_module name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE $<IF:$<TARGET_EXISTS:fmt::fmt-header-only>,fmt::fmt-header-only,fmt::fmt>)
@@ -78,12 +77,12 @@ endfunction()
 if(weft_has_cuda)
   set(cuda_kernels ${cuda_sources})
   list(FILTER cuda_kernels INCLUDE REGEX "[.]cu$")
-  set_source_files_properties(${cuda_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # as Kernels.cmake says
+  set_source_files_properties(${cuda_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # for the reason in Kernels.cmake
   add_library(weft_cuda MODULE ${cuda_sources})
   weft_module(weft_cuda)
   target_link_libraries(weft_cuda PRIVATE CUDA::cudart CUDA::cublasLt)
   set_target_properties(weft_cuda PROPERTIES CUDA_STANDARD 20 CUDA_STANDARD_REQUIRED ON CUDA_EXTENSIONS OFF
-                                             CUDA_RUNTIME_LIBRARY None)  # CUDA::cudart is used
+                                             CUDA_RUNTIME_LIBRARY None)  # because CUDA::cudart is linked
   target_compile_options(weft_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   install(TARGETS weft_cuda LIBRARY DESTINATION lib)
 endif()

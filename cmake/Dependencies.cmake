@@ -1,5 +1,5 @@
-# Every third-party library as a CMake target; if one is missing, the message names its package. Also part of the
-# installed CMake package.
+# Finds every third-party library as a CMake target. If one is missing, the message names its package. This file is also
+# part of the installed CMake package.
 function(weft_require condition what debian rhel)
   if(NOT ${condition})
     message(FATAL_ERROR "Weft needs ${what}. Debian, Ubuntu: apt-get install ${debian}. RHEL, Fedora: dnf install ${rhel}. "

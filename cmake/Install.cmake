@@ -1,5 +1,4 @@
-# What `cmake --install` installs beside the program: man pages, completion for shells, documents with configurations,
-# and the CMake package.
+# Installs man pages, completion for shells, documents with configurations, and the CMake package.
 set(man_pages ${PROJECT_BINARY_DIR}/man)
 add_custom_command(OUTPUT ${man_pages}/weft.1
                    COMMAND ${CMAKE_COMMAND} -DWEFT=$<TARGET_FILE:weft> -DFOLDER=${man_pages} -P ${PROJECT_SOURCE_DIR}/cmake/ManPages.cmake
@@ -8,14 +7,14 @@ add_custom_command(OUTPUT ${man_pages}/weft.1
 add_custom_target(man ALL DEPENDS ${man_pages}/weft.1)
 install(DIRECTORY ${man_pages}/ DESTINATION share/man/man1)
 install(FILES launch/completion/weft.bash DESTINATION share/bash-completion/completions RENAME weft)
-# Below /usr, Debian's zsh looks only into the second folder, others only into the first.
+# Below /usr, Debian's zsh searches only the second folder, and other systems only the first.
 foreach(folder site-functions vendor-completions)
   install(FILES launch/completion/_weft DESTINATION share/zsh/${folder})
 endforeach()
 install(DIRECTORY docs configs DESTINATION share/doc/weft COMPONENT documents)
 install(FILES README.md CHANGELOG.md DESTINATION share/doc/weft COMPONENT documents)
 
-# find_package(weft): the libraries below launch/, with their headers (docs/library).
+# The CMake package provides the libraries below launch/ with their headers (docs/library).
 set(libraries parallel data model trainer)
 foreach(folder tensor ${libraries})
   set_target_properties(weft_${folder} PROPERTIES EXPORT_NAME ${folder})

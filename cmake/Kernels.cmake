@@ -1,10 +1,10 @@
-# The library of tensor/, compiled for one processor or, by default, once for each relevant level of x86-64.
+# Builds the library of tensor/ for one processor or, by default, once per relevant level of x86-64.
 #
-# The dynamic loader dispatches: beside libweft_tensor.so (x86-64-v2) are
+# The dynamic loader selects the level. Next to libweft_tensor.so (x86-64-v2) are
 # glibc-hwcaps/x86-64-v3/libweft_tensor.so (AVX2) and glibc-hwcaps/x86-64-v4/libweft_tensor.so (AVX-512), and
-# glibc 2.33 or newer loads the best one that the processor runs. A process loads only one of them, so no
-# instruction of a higher level can reach an older processor. Older loaders take x86-64-v2. The folder can be
-# moved: programs look for the library beside themselves.
+# glibc 2.33 or newer loads the best one that the processor supports. A process loads only one of them, so no
+# instruction of a higher level can reach an older processor. Older loaders use x86-64-v2. The folder can be
+# moved because programs search for the library in their own folder.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(default_march dispatch)
   set(wide_vectors -mprefer-vector-width=512)  # has no effect without AVX-512
@@ -22,8 +22,7 @@ set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 file(GLOB_RECURSE tensor_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tensor/*.cpp)
 list(FILTER tensor_sources EXCLUDE REGEX "/tensor/cuda/")
 
-# The code that the compiler makes of a kernel, and so its last bit, must not depend on its neighbours in a
-# unity build.
+# The code of a kernel, and therefore the last bit of its results, must not depend on other files in a unity build.
 set(cpu_kernels ${tensor_sources})
 list(FILTER cpu_kernels INCLUDE REGEX "/tensor/cpu/")
 set_source_files_properties(${cpu_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -36,7 +35,7 @@ function(weft_tensor_library name type march)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math)
 endfunction()
 
-# Each library and program uses its own copy of an inline or template function: that of another level may
+# Each library and program uses its own copies of inline and template functions, because the copies of another level may
 # differ in more than speed (vector lanes).
 function(weft_tensor_variant name march folder)
   weft_tensor_library(${name} SHARED ${march})
@@ -44,12 +43,12 @@ function(weft_tensor_variant name march folder)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tensor_exports.map)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME weft_tensor LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder}
                                            LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tensor_exports.map)
-  if(folder)  # modules are beside the library of the lowest level
+  if(folder)  # modules are next to the library of the lowest level
     set_target_properties(${name} PROPERTIES INSTALL_RPATH "${CMAKE_INSTALL_RPATH}:$ORIGIN/../..")
   endif()
   if(folder)
     install(TARGETS ${name} LIBRARY DESTINATION lib/${folder})
-  else()  # the one that is linked
+  else()  # the library that programs link
     install(TARGETS ${name} EXPORT weft LIBRARY DESTINATION lib)
   endif()
 endfunction()
@@ -63,5 +62,5 @@ if(WEFT_MARCH STREQUAL "dispatch")
 else()
   weft_tensor_library(weft_tensor STATIC ${WEFT_MARCH})
   install(TARGETS weft_tensor EXPORT weft ARCHIVE DESTINATION lib COMPONENT dev)
-  set(CMAKE_ENABLE_EXPORTS ON)  # for programs, which then export what modules share with them (cmake/cuda_exports.map)
+  set(CMAKE_ENABLE_EXPORTS ON)  # programs export what modules share with them (cmake/cuda_exports.map)
 endif()

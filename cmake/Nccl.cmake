@@ -1,13 +1,12 @@
-# Collectives between GPUs: a module beside the program, opened when several ranks use GPUs (parallel/nccl.h).
-# Nothing else links NCCL. CMake has no find module for it; NCCL_ROOT names a folder outside CMake's search
-# path.
+# Builds the module for collectives between GPUs, which the program opens when several ranks use GPUs (parallel/nccl.h).
+# Nothing else links NCCL. CMake has no find module for NCCL; NCCL_ROOT names a folder outside CMake's search path.
 set(WEFT_NCCL AUTO CACHE STRING "collectives between GPUs over NCCL: AUTO (where CUDA and NCCL are found), ON or OFF")
 set_property(CACHE WEFT_NCCL PROPERTY STRINGS AUTO ON OFF)
 if(NOT WEFT_NCCL MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "WEFT_NCCL is ${WEFT_NCCL}, expected AUTO, ON or OFF")
 endif()
 
-# The module's sources; it includes files of parallel/ because a module uses no symbols of the program.
+# The module also compiles files of parallel/ because it uses no symbols of the program.
 file(GLOB nccl_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/parallel/nccl/*.cpp)
 list(APPEND nccl_sources ${PROJECT_SOURCE_DIR}/parallel/communicator.cpp)
 
@@ -37,5 +36,5 @@ if(weft_has_nccl)
   target_link_libraries(weft_nccl PRIVATE ${NCCL_LIBRARY} CUDA::cudart Threads::Threads)
   install(TARGETS weft_nccl LIBRARY DESTINATION lib)
 elseif(weft_has_cuda)
-  message(STATUS "Collectives between GPUs: MPI, through host memory (no NCCL 2.14 or newer was found; NCCL_ROOT may name it)")
+  message(STATUS "Collectives between GPUs: MPI through host memory (NCCL 2.14 or newer was not found; set NCCL_ROOT to its folder)")
 endif()

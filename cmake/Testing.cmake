@@ -1,12 +1,11 @@
-# Functions that register tests: test programs, and tests of ctest, also over MPI and on the emulated device.
+# Functions that register test programs and tests of ctest, also over MPI and on the emulated device.
 #
-# A folder's program is <folder>_tests. In ctest it is one test, or a few that share its cases (SHARDS); its
-# output names the cases that fail. Tests marked EXTENDED have that label: `tests/run` leaves them out,
-# `tests/run --all` runs them.
+# A folder's program is <folder>_tests. In ctest it is one test, or a few that share its cases (SHARDS). Its output
+# names the cases that fail. Only `tests/run --all` runs the tests marked EXTENDED.
 
 # Tests use two cores on any machine.
 set(test_threads OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive)
-# Allow mpirun as root, in containers and with more ranks than cores.
+# Allows mpirun as root, in containers and with more ranks than cores.
 set(mpi_environment OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1)
 set(emulated_modules WEFT_CUDA_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_cuda.so
@@ -14,7 +13,7 @@ set(emulated_modules WEFT_CUDA_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_cud
 set(device_filters ${PROJECT_SOURCE_DIR}/tests/device_filters.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${device_filters})
 
-# Compiling tests takes longer than running them, so they are optimised less than the product, and not at all in folders
+# Compiling tests takes longer than running them, so they are optimized less than the product, and not at all in folders
 # whose tests compute little themselves.
 set(test_optimisation -O1)
 function(weft_test_executable name)
@@ -35,13 +34,13 @@ function(weft_test name)
   endif()
 endfunction()
 
-# weft_mpi_test(NAME RANKS [...] COMMAND ...): a command on several ranks; other arguments as for weft_test.
+# weft_mpi_test(NAME RANKS [...] COMMAND ...) runs a command on several ranks. Other arguments are those of weft_test.
 function(weft_mpi_test name ranks)
   weft_test(${name} COMMAND ${MPIEXEC_EXECUTABLE} -n ${ranks} --oversubscribe ENVIRONMENT ${mpi_environment} ${ARGN})
 endfunction()
 
-# The cases of a program that match a filter, as `shards` tests; further arguments go to weft_test and end
-# with ENVIRONMENT ...
+# Registers the cases of a program that match a filter as `shards` tests. Further arguments go to weft_test and end with
+# ENVIRONMENT ...
 function(weft_sharded_tests name program shards filter)
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
@@ -54,7 +53,7 @@ function(weft_sharded_tests name program shards filter)
   endforeach()
 endfunction()
 
-# weft_test_program(LIBRARY...): the folder's program, from all *_test.cpp below: found, not listed, so none
+# weft_test_program(LIBRARY...) builds the folder's program from all *_test.cpp below it, which are globbed so that none
 # is forgotten.
 function(weft_test_program)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -68,13 +67,13 @@ function(weft_test_program)
   target_link_libraries(${folder}_tests PRIVATE ${ARGN} GTest::gtest GTest::gtest_main)
 endfunction()
 
-# weft_tests(SHARDS LIBRARY...): the folder's program, and its cases as tests.
+# weft_tests(SHARDS LIBRARY...) builds the folder's program and registers its cases as tests.
 function(weft_tests shards)
   weft_test_program(${ARGN})
   weft_sharded_tests(${folder} ${folder}_tests ${shards} * ENVIRONMENT ${test_threads})
 endfunction()
 
-# Cases of device_filters.txt of these kinds and this program, as a GoogleTest pattern.
+# Returns the cases of device_filters.txt of these kinds and this program as a GoogleTest pattern.
 function(weft_device_filter folder kinds into)
   file(STRINGS ${device_filters} lines REGEX "^${folder} +(${kinds}) ")
   list(TRANSFORM lines REPLACE "^[^ ]+ +[^ ]+ +([^ ]+).*" "\\1")
@@ -82,7 +81,7 @@ function(weft_device_filter folder kinds into)
   set(${into} "${pattern}" PARENT_SCOPE)
 endfunction()
 
-# Runs the folder's program on the emulated device, except for cases that device_filters.txt leaves out.
+# Runs the folder's program on the emulated device, except for the cases that device_filters.txt excludes.
 function(weft_emulated_tests shards)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   set(rest PROPERTIES COST 100 ENVIRONMENT WEFT_TEST_DEVICE=cuda ${emulated_modules} ${test_threads})  # the longest start first

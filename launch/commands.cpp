@@ -12,22 +12,23 @@ namespace weft {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"pack", "turn two text files into token shards; trains a tokenizer or uses a given one", run_pack, false},
-    {"train", "train or resume training, alone or as several ranks", run_train, true},
-    {"launch", "start the ranks of train, translate and others, and train again after a failure", run_launch, false},
+    {"pack", "convert parallel text to token shards; trains a tokenizer or uses an existing one", run_pack, false},
+    {"train", "start or resume training, in one process or on several ranks", run_train, true},
+    {"launch", "start a command such as train on several ranks, and restart training after failures", run_launch,
+     false},
     {"translate", "translate standard input to standard output", run_translate, true},
-    {"score", "log-probability of given translations", run_score, true},
-    {"evaluate", "translate held-out sets and score them", run_evaluate, true},
-    {"bleu", "BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
+    {"score", "print the log-probability of given translations", run_score, true},
+    {"evaluate", "translate test sets and score the translations", run_evaluate, true},
+    {"bleu", "compute BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
-    {"inspect model", "show a model's layers, parameters, operations and memory", run_inspect_model, false},
-    {"watch", "a live view of a run: progress, curves, validations", run_watch, false},
-    {"verify", "check that corpora, checkpoints and runs are whole", run_verify, false},
-    {"bench", "training speed of this machine: matrix products, a step by part, tokens/s, all-reduce", run_bench, true},
-    {"plan", "what a run takes on a cluster, predicted: memory, time and efficiency of each grid", run_plan, false},
-    {"average", "make a checkpoint of the mean of several checkpoints' weights", run_average, false},
+    {"inspect model", "show a model's layers, parameters, FLOPs and memory", run_inspect_model, false},
+    {"watch", "show a run live: progress, curves, validations", run_watch, false},
+    {"verify", "check corpora, checkpoints and runs for damage", run_verify, false},
+    {"bench", "measure training speed: matrix products, the parts of a step, tokens/s, all-reduce", run_bench, true},
+    {"plan", "predict memory, time and efficiency of a run on a cluster, for each grid", run_plan, false},
+    {"average", "average the weights of several checkpoints into a new one", run_average, false},
     {"export", "write a model as a folder for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
-    {"import", "make a checkpoint of weights from PyTorch", run_import, false},
+    {"import", "make a checkpoint from PyTorch weights", run_import, false},
 };
 
 }  // namespace
@@ -56,12 +57,12 @@ FoundCommand find_command(const std::vector<std::string>& args) {
 namespace {
 
 constexpr char kOnSeveralRanks[] =
-    "`weft COMMAND --help` explains a command's options. Several ranks: weft launch -n 4 train ...\n"
-    "(or mpirun, or srun --mpi=pmix); without a launcher a command runs alone and does not start MPI\n"
-    "(docs/reliability.md).\n";
+    "`weft COMMAND --help` explains the options of a command. `weft launch -n 4 train ...` trains on\n"
+    "4 ranks; mpirun and srun --mpi=pmix also start ranks (docs/cluster.md). Without a launcher a command\n"
+    "runs in one process and does not start MPI.\n";
 
 std::string program_manual() {
-  std::string text = manual_name("weft", "trains and uses translation Transformers on CPUs and GPUs") +
+  std::string text = manual_name("weft", "train and use translation Transformers on CPUs and GPUs") +
                      ".SH SYNOPSIS\nweft COMMAND [options]\n.SH COMMANDS\n";
   for (const Command& command : kCommands)
     text += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(manual_page_of(command.name)), roff(command.summary));

@@ -1,9 +1,8 @@
-// launch/commands.h: the table of subcommands: name, one line of help, function, whether it runs on several
-// ranks. Help, man pages, completion and usage errors use it.
+// launch/commands.h: the table of subcommands. Help, man pages, completion and usage errors use it.
 //
-// A name may have two words, such as `inspect model`: `weft help` leaves such ones to the help of the first word.
-// A command parses its options first (launch/options/options.h). With --help it prints help and returns 0;
-// `world` is then not set.
+// A name may consist of two words, such as `inspect model`. `weft help` does not list these; the help of the first word
+// mentions them. A command parses its options first (launch/options/options.h). With --help it prints help and
+// returns 0; `world` is not set in this case.
 #pragma once
 
 #include <span>
@@ -29,12 +28,12 @@ struct Command {
 };
 
 std::span<const Command> commands();
-const Command& find_command(const std::string& name);  // an Error of kind usage with the nearest name
+const Command& find_command(const std::string& name);  // Error of kind usage suggests the nearest name
 struct FoundCommand {
   const Command& command;
-  CommandContext context;  // with the arguments after the name
+  CommandContext context;  // contains the arguments after the name
 };
-FoundCommand find_command(const std::vector<std::string>& args);  // at least one
+FoundCommand find_command(const std::vector<std::string>& args);  // REQUIRES: at least one argument
 std::string program_help(HelpFormat format = HelpFormat::text);
 
 int run_pack(const CommandContext&);

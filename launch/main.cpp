@@ -27,7 +27,7 @@ namespace {
 
 using namespace weft;
 
-// Several processes would do the same work and race for the same files.
+// Refuses several processes, which would do the same work and race for the same files.
 void require_one_process(const Command& command) {
   const int size = launched_as().size;
   if (size == 1) return;
@@ -35,7 +35,7 @@ void require_one_process(const Command& command) {
                                      command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
 }
 
-// The ranks of a launcher, with MPI; or this process alone, without MPI.
+// Joins the ranks of a launcher through MPI. Without a launcher returns a communicator of one rank without MPI.
 std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   const LaunchedAs launched = launched_as();
   if (!launched.as_rank) return make_single_communicator();
@@ -45,8 +45,7 @@ std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   return mpi->world();
 }
 
-// Otherwise the next file that is opened would get the number of a closed standard stream and receive our
-// output.
+// Opens closed standard streams, because the next opened file would get such a stream's number and receive our output.
 void keep_closed_streams_closed() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) == -1) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -98,7 +97,7 @@ int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSessi
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file above `ulimit -f` is then an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file above `ulimit -f` is an error like a full disk
   keep_closed_streams_closed();
   std::unique_ptr<MpiSession> mpi;
   std::unique_ptr<Communicator> world;
@@ -106,7 +105,7 @@ int main(int argc, char** argv) {
     return run_and_flush({argv + 1, argv + argc}, mpi, world);
   } catch (const std::exception& e) {
     const int status = report_failure(e, world.get());
-    if (world && world->size() > 1) mpi->abort(status);  // otherwise the other ranks would wait for ever
+    if (world && world->size() > 1) mpi->abort(status);  // otherwise the other ranks would wait forever
     return status;
   }
 }

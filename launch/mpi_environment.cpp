@@ -1,4 +1,4 @@
-// launch/mpi_environment.cpp: reads launchers' variables and sets Open MPI's.
+// launch/mpi_environment.cpp: reads the variables that launchers set, and sets Open MPI's.
 #include "launch/mpi_environment.h"
 
 #include <dlfcn.h>
@@ -19,8 +19,7 @@ int number_in(const char* variable) {  // 0 if it is not set
 
 constexpr int kKeepUsers = 0;
 
-// Open MPI looks for its plugins where it was installed. After a move together with its lib/ and share/, as
-// in the archive, OPAL_PREFIX must have the new location.
+// Open MPI searches for its plugins where it was installed, unless OPAL_PREFIX names a new location, as in the archive.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};
@@ -55,13 +54,13 @@ void require_all_ranks(const LaunchedAs& launched, int size) {
 
 void prepare_mpi_environment() {
   find_moved_open_mpi();
-  // If the launcher uses another protocol, Open MPI would start a daemon for each process, and fail as root
-  // or without ssh. Isolated, it starts as one rank, and require_all_ranks() reports the cause.
+  // If the launcher uses another protocol, Open MPI would start a daemon per process, and fail as root or without ssh.
+  // An isolated process starts as one rank, and require_all_ranks() reports the cause.
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
-  // Containers forbid one process to read another's memory; Open MPI would complain for every rank.
+  // Containers forbid processes to read each other's memory, and Open MPI would warn about this for every rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
   if (const int size = number_in("OMPI_COMM_WORLD_SIZE"); size > 0 && size == number_in("OMPI_COMM_WORLD_LOCAL_SIZE")) {
-    // All ranks are on this host: shared memory is enough, and no rank listens on a network.
+    // All ranks are on this host, so shared memory is enough and no rank listens on a network.
     setenv("OMPI_MCA_pml", "ob1", kKeepUsers);
     setenv("OMPI_MCA_btl", "self,vader", kKeepUsers);
   }

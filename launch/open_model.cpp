@@ -32,7 +32,7 @@ StoredWeights weights_to_use(bool raw_weights, const std::string& folder) {
   if (!raw_weights) return StoredWeights::evaluation;
   if (!has_average(folder))
     fail(ErrorKind::usage,
-         fmt::format("--raw-weights has no effect: {} has no average of the weights (train.ema)", folder));
+         fmt::format("--raw-weights has no effect: {} contains no average of the weights (train.ema)", folder));
   return StoredWeights::training;
 }
 
@@ -40,7 +40,7 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
   const bool zero = grid.zero != ParallelConfig().zero;
   if (zero || grid.gradient_type != ParallelConfig().gradient_type)
     fail(ErrorKind::usage,
-         fmt::format("parallel.{} has no effect: it is of training; leave it out", zero ? "zero" : "gradient_type"));
+         fmt::format("parallel.{} applies only to training: leave it out", zero ? "zero" : "gradient_type"));
   RunConfig config;
   apply_cfg_of_checkpoint(folder, config);
   config.parallel = resolve_grid(grid, ranks);
@@ -50,12 +50,11 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
 void ModelRequest::add_to(Options& options) {
   options.add("checkpoint", checkpoint, kCheckpointSentence);
   options.add("raw-weights", raw_weights, kRawWeightsSentence);
-  options.add(
-      "precision", precision,
-      "of activations and weights: f32, whose text and scores are the same on every processor and in exported "
-      "models, up to rounding; bf16, faster on processors with instructions for it; f16; auto: bf16 where every "
-      "rank's device has such instructions, else f32");
-  options.add("quiet", quiet, "no progress on standard error");
+  options.add("precision", precision,
+              "type of activations and weights: f32 (the same results on every processor and in exported models, up to "
+              "rounding), bf16 (faster on processors with bf16 instructions), f16, or auto (bf16 if every rank's "
+              "device has bf16 instructions, else f32)");
+  options.add("quiet", quiet, "print no progress");
   options.add("device", device, kDeviceSentence);
   options.section("parallel", parallel);
   for (const char* of_training : {"parallel.zero", "parallel.gradient_type"}) options.hide(of_training);
@@ -69,7 +68,7 @@ LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& confi
   if (storage != DType::f32 && !quiet && mesh.world().is_main_rank())
     fmt::print(
         stderr, "weft: computing in {}{}\n", name_of(storage),
-        slow ? ", without instructions for it on every rank: products convert to f32 first, and f32 is faster" : "");
+        slow ? ", but not every rank has instructions for it: products first convert to f32, so f32 is faster" : "");
   return LoadedModel(folder, config, mesh, weights, storage);
 }
 
@@ -83,7 +82,7 @@ Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communic
   return Mesh(world, config.parallel, own);
 }
 
-// Lines contain no line ends, so line ends separate them in the message.
+// Joins the lines with line ends, which no line contains.
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';

@@ -1,4 +1,4 @@
-// launch/open_model.h: opens the trained model at a path of the command line on every rank.
+// launch/open_model.h: opens the trained model that the command line names, on every rank.
 #pragma once
 
 #include <exception>
@@ -13,19 +13,19 @@ namespace weft {
 
 inline constexpr const char* kCheckpointSentence = "a run's folder (its best checkpoint), or one checkpoint's folder";
 inline constexpr const char* kRawWeightsSentence =
-    "use the weights of the checkpoint's step although it has their average (train.ema), too";
+    "use the raw weights of the checkpoint instead of their moving average (train.ema)";
 
-// The step folder for `path`, the same on all ranks: rank 0 resolves it, because links may move.
+// Returns the step folder for `path`, the same on all ranks. Rank 0 resolves it, because links may move.
 std::string find_checkpoint(Communicator& world, const std::string& path);
 
-// The configuration saved in the folder, an Error of kind checkpoint if it or a tokenizer is damaged.
+// Reads the configuration saved in the folder. Error of kind checkpoint if it or a tokenizer is damaged.
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
 
-// The same with this grid of `ranks`. An Error of kind usage if an option of `grid` is of training alone.
+// The same with this grid of `ranks`. Error of kind usage if an option of `grid` applies only to training.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
-// Which of the folder's weights --raw-weights, or its absence, asks for. An Error of kind usage if the option has no
-// effect, because there is no average.
+// Returns the weights that --raw-weights, or its absence, selects. Error of kind usage if the option has no effect
+// because the folder contains no average.
 StoredWeights weights_to_use(bool raw_weights, const std::string& folder);
 
 // Options for model and device, shared by the commands that use a trained model.
@@ -37,17 +37,17 @@ struct ModelRequest {
   Precision precision = Precision::f32;
 
   void add_to(Options& options);
-  // The model in a step folder, with the weights and the precision that are asked for. All ranks call it.
+  // Loads the model in a step folder with the requested weights and precision. All ranks call it.
   LoadedModel load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const;
 };
 
-// The grid of `config`, each rank with its device. Unless `quiet`, a line on standard error names the GPU, or
-// says why none is used on a machine with NVIDIA's driver.
+// Makes the grid of `config` and gives each rank its device. Unless `quiet`, prints on standard error which GPU is
+// used, or why none is used on a machine with NVIDIA's driver.
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world);
 
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
 
-// Lines that rank 0 reads, on every rank. If `read` throws, all ranks throw the same Error.
+// Returns on every rank the lines that rank 0 reads. If `read` throws, all ranks throw the same Error.
 template <typename Read>
 std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
   return broadcast_lines(world, all_or_none(world, [&] {

@@ -31,11 +31,11 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
     };
     if (found == kColumns.end())
       refuse(
-          "is no column; name source, and tag, target-tag and prefix if there are any, in the lines' order, and - "
-          "for each other column before them");
+          "is not a column: list source, tag, target-tag and prefix in the order of the columns, and - for each column "
+          "to skip");
     const Member member = found->second;
-    if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is there twice");
-    if (member && !(all_.*member).empty()) refuse("is given by an option for all lines, too: leave one out");
+    if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is given twice");
+    if (member && !(all_.*member).empty()) refuse("is also given by an option for all lines: leave out one of them");
     columns_.push_back(member);
   }
   if (std::ranges::find(columns_, &TaggedLine::text) == columns_.end())
@@ -51,7 +51,7 @@ TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
   const std::vector<std::string_view> values = split(line, '\t');
   if (values.size() < columns_.size())
     fail(ErrorKind::data,
-         fmt::format("standard input, line {}: {} where --columns {} wants {}, with a tab between them", number,
+         fmt::format("standard input, line {}: {}, but --columns {} needs {}, separated by tabs", number,
                      values.size() == 1 ? "one column" : fmt::format("{} columns", values.size()), names_,
                      columns_.size()));
   for (size_t i = 0; i < columns_.size(); ++i)
@@ -68,8 +68,8 @@ void TaggedLines::check(const std::string& line, int64_t number, const Translato
   if (parsed.prefix.empty()) return;
   const int64_t length = std::ssize(translator.encode(parsed).prefix);
   if (length > translator.longest_prefix())
-    fail(ErrorKind::data, fmt::format("{}: a target prefix of {} tokens; this model writes at most {}", where, length,
-                                      translator.longest_prefix()));
+    fail(ErrorKind::data, fmt::format("{}: the target prefix has {} tokens, but this model writes at most {}", where,
+                                      length, translator.longest_prefix()));
 }
 
 }  // namespace weft

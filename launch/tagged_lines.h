@@ -1,5 +1,4 @@
-// launch/tagged_lines.h: the lines that `weft translate` reads, with their tags and forced prefix, from options or
-// from columns.
+// launch/tagged_lines.h: the lines that `weft translate` reads. Options or columns give their tags and forced prefix.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +12,19 @@ namespace weft {
 
 class TaggedLines {
  public:
-  // `columns`: names of a line's columns, with commas between them: source, tag, target-tag, prefix, and - for one that
-  // is skipped; empty: a line is a source. A usage Error for names that are unknown, missing or given twice, and for a
-  // column of what an option gives to every line.
+  // `columns` lists the names of a line's columns, separated by commas: source, tag, target-tag, prefix, and - for a
+  // column to skip. If it is empty, a line is a source. Error of kind usage if a name is unknown, missing or given
+  // twice, or if an option already gives its value for every line.
   TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns);
 
-  // A data Error that has the number, from 1, for a line with too few columns.
+  // Error of kind data if the line has too few columns. The message contains the line's number, which starts at 1.
   TaggedLine parse(const std::string& line, int64_t number) const;
 
-  // The same, and one for tags that the tokenizers lack.
+  // The same, and also refuses tags that the tokenizers lack and prefixes that are too long.
   void check(const std::string& line, int64_t number, const Translator& translator) const;
 
  private:
-  TaggedLine all_;  // what every line has
+  TaggedLine all_;  // values that apply to every line
   std::string names_;
   std::vector<std::string TaggedLine::*> columns_;  // null: skipped
 };

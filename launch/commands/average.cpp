@@ -1,4 +1,4 @@
-// launch/commands/average.cpp: `weft average`: makes a checkpoint of the mean of several checkpoints' weights.
+// launch/commands/average.cpp: `weft average`: averages the weights of several checkpoints into a new checkpoint.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,20 +36,20 @@ struct AverageRequest {
 };
 
 bool parse(const std::vector<std::string>& args, AverageRequest& r) {
-  Options options("average RUN --last N --output DIR  |  RUN --best N --output DIR  |  CHECKPOINT ... --output DIR");
-  options.positional("PATH", r.paths,
-                     "a run's folder with --last or --best; else two or more checkpoints of one model");
-  options.add("last", r.last, "average the newest N checkpoints of the run; train.keep_last says how many it keeps");
-  options.add(
-      "best", r.best,
-      "average the N checkpoints of the run that were validated best, by the metric of train.keep_best; of those "
-      "that are still there: train.keep_best_checkpoints says how many it keeps");
-  options.add("output", r.output,
-              "a new or empty folder for the checkpoint: give it to translate, evaluate, export ...");
-  options.add("force", r.force, "replace an average that is in --output");
+  Options options(
+      "average RUN --last N --output DIR  |  RUN --best N --output DIR  |  CHECKPOINT ... --output DIR\n\n"
+      "Averages the weights of several checkpoints into a new one, which often translates better.\n\n"
+      "  weft average runs/mine --last 3 --output runs/mine-average");
+  options.positional("PATH", r.paths, "a run's folder with --last or --best, or two or more checkpoints of one model");
+  options.add("last", r.last, "average the newest N checkpoints of the run (train.keep_last sets how many it keeps)");
+  options.add("best", r.best,
+              "average the N checkpoints of the run with the best validations by train.keep_best "
+              "(train.keep_best_checkpoints sets how many it keeps)");
+  options.add("output", r.output, "new or empty folder for the averaged checkpoint");
+  options.add("force", r.force, "replace an earlier average in --output");
   options.add("raw-weights", r.raw_weights,
-              "average the weights of the checkpoints' steps although they have moving averages (train.ema), too");
-  options.add("quiet", r.quiet, "no progress on standard error");
+              "average the raw weights of the checkpoints instead of their moving averages (train.ema)");
+  options.add("quiet", r.quiet, "print no progress");
   for (const char* name : {"last", "best"}) options.describe_default(name, "");
   if (!options.parse(args)) return false;
   options.require("output");
@@ -84,7 +84,7 @@ std::string root_of_run(const std::string& run) {
 std::vector<std::string> folders_of_run(const std::string& run) {
   std::vector<std::string> folders = step_folders(root_of_run(run));
   if (folders.empty())
-    fail(ErrorKind::checkpoint, fmt::format("{} holds no checkpoint: give the folder of a run", run));
+    fail(ErrorKind::checkpoint, fmt::format("{} contains no checkpoint: give the folder of a run", run));
   return folders;
 }
 
@@ -97,13 +97,13 @@ std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
 
 TrainState state_of(const std::string& folder) { return TrainState::from_json(read_checkpoint_state(folder), folder); }
 
-// By the validations in the run's log, of the newest checkpoint's metric. Equal scores: the later one.
+// Judges by the validations in the run's log and by the newest checkpoint's metric. Of equal scores the later one wins.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   const std::vector<std::string> folders = folders_of_run(run);
   const std::string log = run + "/log.jsonl";
   if (!fs::exists(log))
     fail(ErrorKind::usage,
-         fmt::format("--best reads the scores of {}, which is not there: give a run's folder, or --last", log));
+         fmt::format("--best needs the scores in {}, which does not exist: give a run's folder, or use --last", log));
   std::optional<BestRule> rule = BestRule::read(state_of(folders.front()).best.metric);
   if (!rule) rule = BestRule::read("loss");
   std::map<int64_t, double> scores;  // higher is better
@@ -116,7 +116,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
       scored.emplace_back(found->second, folder);
   if (scored.empty())
     fail(ErrorKind::usage,
-         fmt::format("--best: no checkpoint of {} was validated by {}: give --last", run, rule->text()));
+         fmt::format("--best: no checkpoint of {} was validated by {}: use --last", run, rule->text()));
   if (std::ssize(scored) < count) too_few(run, scored.size(), "validated checkpoint", "best", count);
   std::sort(scored.rbegin(), scored.rend());
   std::vector<std::string> best;
@@ -125,7 +125,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   return best;
 }
 
-// In the order of their steps: the order of the arguments does not matter.
+// Returns the folders in the order of their steps, so the order of the arguments does not matter.
 std::vector<std::string> chosen(const AverageRequest& r) {
   std::vector<std::string> folders;
   if (r.last > 0) {
@@ -146,15 +146,15 @@ std::vector<std::string> chosen(const AverageRequest& r) {
   return folders;
 }
 
-// Heads, for instance, do not show in the shapes of tensors.
+// Compares options because the shapes of tensors do not show all of them (the number of heads, for example).
 void require_same_options(const std::string& folder, const std::string& other) {
   for (const ChangedOption& o : changed_options(kept_config(folder), kept_config(other)))
     if (o.name.starts_with("model.") && !o.name.starts_with("model.dropout"))
-      fail(ErrorKind::checkpoint, fmt::format("{} and {} are of different models: {} is {} and {}", folder, other,
+      fail(ErrorKind::checkpoint, fmt::format("{} and {} belong to different models: {} is {} and {}", folder, other,
                                               o.name, printable(o.from), printable(o.to)));
 }
 
-// Whether the folder has nothing but what `weft average` and `weft import` write.
+// True if the folder contains only what `weft average` and `weft import` write.
 bool holds_weights_alone(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -170,7 +170,7 @@ bool holds_weights_alone(const std::string& folder) {
 void make_room(const AverageRequest& r, const std::vector<std::string>& folders) {
   std::error_code error;
   if (step_of_folder(fs::path(r.output).filename().string()))
-    fail(ErrorKind::usage, fmt::format("--output {} has the name of a run's checkpoint: give another name", r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} is a name for a run's checkpoint: give another name", r.output));
   if (!fs::exists(fs::symlink_status(r.output, error))) return;
   if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
   if (fs::is_empty(r.output)) return;
@@ -178,17 +178,19 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
     fail(ErrorKind::usage,
          fmt::format("--output {} already exists: give the name of a new folder, or --force", r.output));
   if (!holds_weights_alone(r.output))
-    fail(ErrorKind::usage,
-         fmt::format("--output {} holds more than an average, which --force does not replace: give the "
-                     "name of a new folder",
-                     r.output));
+    fail(
+        ErrorKind::usage,
+        fmt::format("--output {} contains more than an average, so --force does not replace it: give the name of a new "
+                    "folder",
+                    r.output));
   for (const std::string& folder : folders)
     if (fs::equivalent(fs::path(folder).parent_path(), r.output, error))
       fail(ErrorKind::usage,
-           fmt::format("--output {} holds {}, which is averaged: give the name of a new folder", r.output, folder));
+           fmt::format("--output {} contains {}, an input of the average: give the name of a new folder", r.output,
+                       folder));
 }
 
-// An average that is replaced stays until the new one, in a folder beside it, is whole.
+// Returns a temporary folder if an earlier average must stay in place until the new one is complete.
 std::string folder_to_write(const std::string& output) {
   if (!fs::exists(output) || fs::is_empty(output)) return output;
   std::string beside = temporary_name(output);

@@ -15,22 +15,22 @@ namespace {
 constexpr char kUsage[] =
     R"(bench [--config FILE] [options]
 
-Measures for about 20 seconds, without a corpus:
-  peak             operations a second of the processor's multiply-add instructions, on all threads;
-                   of a GPU's fastest square matrix product
-  matrix products  those of the model's layers, as shares of that peak
-  ops              every other op of a block by itself: gigabytes a second, beside a copy of as many
-  a step           forward, backward, optimizer, and the time of each part, on sentences as long as news has them
-  tokens/s, MFU    target tokens a second; the model's operations a second as a share of the peak
-  all-reduce       gigabytes a second, with several ranks
+Measures this machine's training speed for about 20 seconds, without a corpus:
+  peak             FLOP/s of the processor's multiply-add instructions on all threads, or of a GPU's
+                   fastest square matrix product
+  matrix products  FLOP/s of the products in the model's layers, as a percentage of the peak
+  ops              GB/s of every other op of a block, compared with a copy of the same size
+  a step           time of forward, backward and optimizer and of each part, on sentences as long as in news
+  tokens/s, MFU    target tokens per second, and the model's FLOP/s as a percentage of the peak
+  all-reduce       GB/s between several ranks
 
-  weft bench                                       the base model, one block of 1536 rows a rank
+  weft bench                                       the base model, one block of 1536 rows per rank
   weft bench --config configs/big.cfg              the model and blocks of a run
   weft bench --model.width=256 --precision f32     any option of model, batch and parallel
-  weft launch -n 2 bench --parallel.tp=2 --json    the ranks together, as JSON (docs/bench.md)
-  weft launch -n 2 bench --machine > here.cfg      a machine for `weft plan` (docs/plan.md)
+  weft launch -n 2 bench --parallel.tp=2 --json    two ranks, as JSON (docs/bench.md)
+  weft launch -n 2 bench --machine > here.cfg      a machine file for `weft plan` (docs/plan.md)
 
-Run it on an idle machine: it says when the machine was too busy to believe the numbers.)";
+Run it on an idle machine: it warns if the machine was too busy for reliable numbers.)";
 
 struct BenchOptions {
   RunConfig config;
@@ -48,18 +48,17 @@ BenchOptions without_a_file() {
 
 bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions& into) {
   Options options(kUsage);
-  options.add("config", file, "a .cfg file of a run; options on the command line override it");
+  options.add("config", file, ".cfg file of a run; options on the command line override it");
   options.add("device", into.config.device, kDeviceSentence);
-  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, see train.precision");
+  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16; see train.precision");
   options.add("cuda_graph", into.config.train.cuda_graph,
-              "GPUs: replay steps as CUDA graphs: auto, true or false, see train.cuda_graph");
-  options.add(
-      "tune_gemm", into.config.train.tune_gemm,
-      "GPUs: time the ways of each matrix product first and measure steps with the fastest, see train.tune_gemm");
-  options.add("vocabulary", into.vocabulary, "entries of both vocabularies; 0 = those of the file, or 8000");
-  options.add("seconds", into.seconds, "time for measurements; each is made at least once");
+              "GPUs: replay steps as CUDA graphs: auto, true or false; see train.cuda_graph");
+  options.add("tune_gemm", into.config.train.tune_gemm,
+              "GPUs: time the algorithms of each matrix product first and use the fastest; see train.tune_gemm");
+  options.add("vocabulary", into.vocabulary, "size of each vocabulary; 0 = from the file, or 8000 without one");
+  options.add("seconds", into.seconds, "total time for measurements in seconds; each is made at least once");
   options.add("json", into.json, "print JSON");
-  options.add("machine", into.machine, "print a .cfg file of what was measured, for `weft plan --machine`");
+  options.add("machine", into.machine, "print the measurements as a .cfg file for `weft plan --machine`");
   options.show_first({"config", "device", "precision", "seconds", "json", "machine"});
   options.section("model", into.config.model);
   options.section("batch", into.config.batch);
@@ -69,7 +68,8 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
 
 void check(const BenchOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
-  if (o.machine && o.json) fail(ErrorKind::usage, "--machine prints a file of its own: leave out --json");
+  if (o.machine && o.json)
+    fail(ErrorKind::usage, "--machine prints a .cfg file and --json prints JSON: give one of them");
   if (o.machine && o.config.parallel.zero != 0)
     fail(ErrorKind::usage, "--machine measures ranks that update all parameters: leave out parallel.zero");
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
@@ -82,7 +82,7 @@ std::string machine_text(const BenchReport& report) {
       "# Measured by weft bench: {} rank{} of {} thread{}, width {}, {} + {} layers, {} rows, {}\n{}{}", report.ranks,
       report.ranks == 1 ? "" : "s", report.threads, report.threads == 1 ? "" : "s", c.model.width,
       c.model.encoder_layers, c.model.decoder_layers, c.batch.rows, print_value(c.train.precision),
-      report.load.too_busy() ? "# The machine was too busy to believe it.\n" : "", fields_to_cfg(fields_of(machine)));
+      report.load.too_busy() ? "# Unreliable: the machine was too busy.\n" : "", fields_to_cfg(fields_of(machine)));
 }
 
 }  // namespace

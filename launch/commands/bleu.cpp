@@ -1,5 +1,4 @@
-// launch/commands/bleu.cpp: `weft bleu`: BLEU, chrF and TER of translations against references, with confidence and
-// paired tests.
+// launch/commands/bleu.cpp: `weft bleu`: computes BLEU, chrF and TER, confidence intervals and paired tests.
 #include <fmt/format.h>
 
 #include <string>
@@ -31,13 +30,13 @@ ScoredTexts read(const BleuRequest& r) {
     set.references.push_back(read_scored_file(file));
     for (size_t s = 0; s < set.names.size(); ++s)
       if (set.references.back().size() != set.hypotheses[s].size())
-        fail(ErrorKind::data, fmt::format("{} has {} lines, {} has {}: each needs one line for the same sentence",
+        fail(ErrorKind::data, fmt::format("{} has {} lines and {} has {}: line i of each must belong to sentence i",
                                           set.names[s], set.hypotheses[s].size(), file, set.references.back().size()));
   }
   return set;
 }
 
-// Progress of work that may take less than a second: nothing is printed before.
+// Prints no progress in the first second, because the work may take less.
 ProgressOutput patient_output(bool quiet) {
   ProgressOutput out = ProgressOutput::standard(quiet);
   out.write = [write = out.write, seconds = out.seconds, begin = out.seconds()](std::string_view text) {

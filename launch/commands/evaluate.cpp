@@ -1,4 +1,4 @@
-// launch/commands/evaluate.cpp: `weft evaluate`: translates and scores held-out sets; prints a table or JSON.
+// launch/commands/evaluate.cpp: `weft evaluate`: translates and scores test sets, and prints a table or JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,11 +43,11 @@ struct TestSet {
 
 bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& options) {
   r.model.add_to(options);
-  options.add("source", r.sources, "text to translate, one sentence a line; repeat it for several sets");
+  options.add("source", r.sources, "text to translate, one sentence per line; repeatable for several sets");
   options.add("reference", r.references, "reference translation; the n-th belongs to the n-th --source");
-  options.add("name", r.names, "name of the n-th set; its source file's name if not given");
-  options.add("output", r.output, "folder for the translations, NAME.txt for each set");
-  options.add("samples", r.samples, "translations of each set to show beside source and reference");
+  options.add("name", r.names, "name of the n-th set; default: the name of its source file");
+  options.add("output", r.output, "folder for the translations, one NAME.txt per set");
+  options.add("samples", r.samples, "number of translations per set to show with source and reference");
   options.add("json", r.json, "print one JSON object instead of text");
   r.tags.add_to(options);
   options.add("documents", r.documents,
@@ -57,8 +57,8 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
   if (r.sources.size() != r.references.size() || (!r.names.empty() && r.names.size() != r.sources.size()))
-    fail(ErrorKind::usage, fmt::format("{} times --source, {} times --reference, {} times --name: each set needs a "
-                                       "source and a reference, and all of them a name or none",
+    fail(ErrorKind::usage, fmt::format("{} times --source, {} times --reference, {} times --name: each set needs one "
+                                       "source and one reference, and either all sets or none need a name",
                                        r.sources.size(), r.references.size(), r.names.size()));
   if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
   if (r.samples < 0) fail(ErrorKind::usage, fmt::format("samples = {}: give 0 or more", r.samples));
@@ -73,13 +73,12 @@ std::vector<std::string> names_of_sets(const EvaluateRequest& r) {
   for (const std::string& name : names)
     if (name.empty() || name.find('/') != std::string::npos || !seen.insert(name).second)
       fail(ErrorKind::usage,
-           fmt::format("'{}' cannot be a set's name: give each its own --name, without slashes", name));
+           fmt::format("'{}' cannot be a set's name: give each set its own --name, without slashes", name));
   return names;
 }
 
 std::string output_file(const std::string& folder, const std::string& name) { return folder + "/" + name + ".txt"; }
 
-// A translation must not replace its source or reference.
 void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::string>& names) {
   if (r.output.empty()) return;
   for (const std::string& name : names) {
@@ -89,7 +88,7 @@ void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::s
         std::error_code not_there;
         if (std::filesystem::equivalent(output, file, not_there))
           fail(ErrorKind::usage,
-               fmt::format("--output {} would replace --{} {}: give another folder, or the set another "
+               fmt::format("--output {} would replace --{} {}: give another folder, or give the set another "
                            "--name",
                            r.output, option, file));
       }
@@ -103,14 +102,14 @@ std::vector<TestSet> read_sets(Communicator& world, const EvaluateRequest& r, co
     set.sources = lines_of_rank0(world, [&] { return read_text_file(r.sources[i]); });
     set.references = lines_of_rank0(world, [&] { return read_scored_file(r.references[i]); });
     if (set.sources.empty() || set.sources.size() != set.references.size())
-      fail(ErrorKind::data, fmt::format("{} has {} lines, {} has {}: each sentence needs one line in both",
+      fail(ErrorKind::data, fmt::format("{} has {} lines and {} has {}: each sentence needs one line in both files",
                                         r.sources[i], set.sources.size(), r.references[i], set.references.size()));
     sets.push_back(std::move(set));
   }
   return sets;
 }
 
-// Samples are spread evenly over the set.
+// Spreads the samples evenly over the set.
 std::vector<size_t> sample_indices(const TestSet& set, int64_t count) {
   const size_t total = set.sources.size(), wanted = std::min(static_cast<size_t>(count), total);
   std::vector<size_t> indices;
@@ -180,7 +179,7 @@ void keep_translations(const std::vector<TestSet>& sets, const std::string& fold
   }
 }
 
-// Fills in the translations, the number of cut lines and the scores of each set. `quiet`: without progress.
+// Fills in the translations, the number of cut lines and the scores of each set. Shows progress unless `quiet`.
 void translate_and_score(std::vector<TestSet>& sets, Translator& translator, const EvaluateRequest& request,
                          bool quiet) {
   std::optional<DocumentTranslator> documents;
@@ -203,7 +202,7 @@ void translate_and_score(std::vector<TestSet>& sets, Translator& translator, con
 void print_cut_lines(const std::vector<TestSet>& sets, const Translator& translator) {
   for (const TestSet& set : sets)
     if (set.num_cut > 0)
-      fmt::print(stderr, "weft: {}: lines longer than {} tokens, which were cut: {}\n", set.name,
+      fmt::print(stderr, "weft: {}: lines cut because they were longer than {} tokens: {}\n", set.name,
                  translator.longest_source(), set.num_cut);
 }
 
@@ -211,7 +210,10 @@ void print_cut_lines(const std::vector<TestSet>& sets, const Translator& transla
 
 int run_evaluate(const CommandContext& context) {
   EvaluateRequest request;
-  Options options("evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]");
+  Options options(
+      "evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]\n\n"
+      "Translates one or more test sets and prints their BLEU and chrF.\n\n"
+      "  weft evaluate --checkpoint runs/mine --source test.en --reference test.de --samples 5");
   if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;
   const bool is_main_rank = world.is_main_rank();

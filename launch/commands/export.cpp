@@ -1,4 +1,4 @@
-// launch/commands/export.cpp: `weft export`: writes a checkpoint's model as a folder for another program.
+// launch/commands/export.cpp: `weft export`: writes a checkpoint's model to a folder that another program loads.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -35,13 +35,16 @@ struct ExportRequest {
 };
 
 bool parse(const std::vector<std::string>& args, ExportRequest& r) {
-  Options options("export --checkpoint PATH --format FORMAT --output PATH [options]");
+  Options options(
+      "export --checkpoint PATH --format FORMAT --output PATH [options]\n\n"
+      "Writes a model to a folder that another program loads (docs/deploy.md).\n\n"
+      "  weft export --checkpoint runs/mine --format ctranslate2 --output exported");
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
-  options.add(
-      "format", r.format,
-      "the program that loads the folder: ctranslate2; huggingface: Hugging Face's transformers; marian; pytorch: "
-      "weights of nn.Transformer with a Python module that translates");
-  options.add("output", r.output, "the new folder");
+  options.add("format", r.format,
+              "ctranslate2; huggingface (for Hugging Face's transformers); marian; or pytorch (weights of "
+              "nn.Transformer with a "
+              "Python module that translates)");
+  options.add("output", r.output, "new folder for the model");
   options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace the folder of an earlier export");
   if (!options.parse(args)) return false;
@@ -74,7 +77,7 @@ void write_folder(const ExportRequest& r, const LoadedModel& model) {
   fmt::print("{}: {}; {}\n", r.output, fmt::join(names, ", "), format_bytes(bytes));
   fmt::print("  {} parameters of {}, step {}\n", with_commas(model.replica().params().global_numel()), model.folder(),
              model.step());
-  fmt::print("  how to translate with it: docs/deploy.md\n");
+  fmt::print("  docs/deploy.md shows how to translate with it\n");
 }
 
 }  // namespace

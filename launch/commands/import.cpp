@@ -1,4 +1,4 @@
-// launch/commands/import.cpp: `weft import`: makes a checkpoint of step 0 from another program's weights.
+// launch/commands/import.cpp: `weft import`: makes a checkpoint at step 0 from another program's weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ struct ImportRequest {
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
 
-// True if the folder does not exist, is empty, or has only temporary folders of killed imports, which the
-// next save removes.
+// True if the folder does not exist, is empty, or contains only temporary folders of killed imports, which the next
+// save removes.
 bool is_free(const std::string& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return true;
@@ -40,7 +40,7 @@ bool is_free(const std::string& path) {
                                [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
 }
 
-// A folder's weights, and its tokenizers unless others are given.
+// If --weights names a folder, uses its weights, and its tokenizers unless others are given.
 void take_files_of_folder(ImportRequest& r) {
   if (std::error_code none; !fs::is_directory(r.weights, none)) return;
   const std::string folder = r.weights;
@@ -53,23 +53,24 @@ void take_files_of_folder(ImportRequest& r) {
 }
 
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
-  Options options("import --weights PATH --config FILE.cfg --output DIR [--tokenizer MODEL] [options]");
-  options.add(
-      "weights", r.weights,
-      "a safetensors file with the names and shapes of nn.Transformer, or a folder with such a model.safetensors "
-      "and perhaps tokenizers, as weft export --format pytorch writes it");
-  options.add("config", r.config, "a .cfg whose [model] section describes the model");
+  Options options(
+      "import --weights PATH --config FILE.cfg --output DIR [--tokenizer MODEL] [options]\n\n"
+      "Makes a checkpoint from PyTorch weights, to translate with or to continue training (docs/pytorch.md).\n\n"
+      "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
+  options.add("weights", r.weights,
+              "safetensors file with the names and shapes of nn.Transformer, or a folder with such a model.safetensors "
+              "and optional tokenizers, as weft export --format pytorch writes it");
+  options.add("config", r.config, ".cfg file whose [model] section describes the model");
   add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   options.add("output", r.output,
-              "a new or empty folder for the checkpoint: give it to translate, score, --train.init ...");
+              "new or empty folder for the checkpoint, for use with translate, score, --train.init and others");
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
   take_files_of_folder(r);
   check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
   if (!is_free(r.output))
-    fail(ErrorKind::usage,
-         fmt::format("--output {} already exists: give the name of a new folder, or of an empty one", r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} already exists: give the name of a new or empty folder", r.output));
   return true;
 }
 
@@ -83,7 +84,7 @@ void take_vocabulary(int64_t& configured, const char* option, const std::string&
   if (configured != 0 && configured != entries)
     fail(ErrorKind::usage,
          fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or give "
-                     "the tokenizer that the weights were trained with",
+                     "the tokenizer with which the weights were trained",
                      config, option, configured, tokenizer, entries));
   configured = entries;
 }
@@ -130,8 +131,8 @@ int run_import(const CommandContext& context) {
   params.lay_out();
   const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
 
-  fmt::print("{}: {} parameters of {}\n", folder, with_commas(params.global_numel()), request.weights);
-  fmt::print("  vocabulary {} / {}; every number is finite and is kept bit by bit\n",
+  fmt::print("{}: {} parameters from {}\n", folder, with_commas(params.global_numel()), request.weights);
+  fmt::print("  vocabulary {} / {}; all numbers are finite and were copied bit by bit\n",
              with_commas(config.model.source_vocabulary), with_commas(config.model.target_vocabulary));
   fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
   fmt::print("  train on:  weft train --train.init={} ...\n", request.output);

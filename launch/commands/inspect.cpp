@@ -1,5 +1,5 @@
-// launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it; `weft
-// inspect model` is a command of its own (./model is a file of that name).
+// launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it. `weft
+// inspect model` is a separate command; for a file of this name write ./model.
 #include "launch/commands/inspect.h"
 
 #include <fmt/format.h>
@@ -30,8 +30,7 @@ struct InspectRequest {
 
 constexpr const char* kOptionsOfRuns[] = {"chart", "curve", "over", "tensorboard", "html"};
 
-// A kind of file or folder: its name in messages, the options of InspectRequest that apply, and the function
-// that shows it.
+// A kind of file or folder: its name in messages, the options that apply to it, and the function that shows it.
 struct Thing {
   const char* name;
   std::vector<std::string> options;
@@ -40,21 +39,19 @@ struct Thing {
 
 bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& options) {
   options.positional("PATH", r.paths,
-                     "a packed corpus or one of its shards; a checkpoint; a run's folder; a .cfg file (its model)");
-  options.add("pairs", r.pairs, "corpus or shard: number of first pairs to show as text");
-  options.add("vocabulary", r.vocabulary,
-              ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
-  options.add("chart", r.run.chart, "run: draw loss and BLEU over its steps");
-  options.add("curve", r.run.curve,
-              "run: draw this number of the log instead, or two with a comma, such as lr, grad_norm, fill, chrf, "
-              "news.bleu, target_tokens_per_second or corpus_nll.FOLDER; a wrong one lists them");
-  options.add("over", r.run.over, "run: draw over the steps, target tokens or hours");
+                     "packed corpus, one of its shards, checkpoint, run's folder, or .cfg file (shows its model)");
+  options.add("pairs", r.pairs, "corpus or shard: number of pairs, from the first, to show as text");
+  options.add("vocabulary", r.vocabulary, ".cfg file: size of each vocabulary, if its corpus does not exist yet");
+  options.add("chart", r.run.chart, "run: draw a chart of loss and BLEU");
+  options.add(
+      "curve", r.run.curve,
+      "run: values of the log to draw instead, one or two separated by a comma, for example lr, grad_norm, chrf, "
+      "news.bleu or corpus_nll.FOLDER (an unknown name lists all)");
+  options.add("over", r.run.over, "run: horizontal axis of the chart: steps, target tokens or hours");
   options.add("tensorboard", r.run.tensorboard,
-              "runs: write the log as an event file for TensorBoard in this folder, of several runs in folders of "
-              "their names");
+              "runs: write the log as a TensorBoard event file to this folder (several runs: to a subfolder per run)");
   options.add("html", r.run.html,
-              "runs: write one page with their curves, samples, attention and configurations, laid over each other, to "
-              "this HTML file");
+              "runs: write one HTML page that compares their curves, samples, attention and configurations");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
@@ -62,8 +59,7 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   for (const auto& [option, name] : {std::pair{"html", &r.run.html}, {"tensorboard", &r.run.tensorboard}})
     if (options.given(option) && name->empty()) fail(ErrorKind::usage, fmt::format("--{} needs a name", option));
   for (const char* option : {"curve", "over"})
-    if (options.given(option) && !r.run.chart)
-      fail(ErrorKind::usage, fmt::format("--{} says what --chart draws: give both", option));
+    if (options.given(option) && !r.run.chart) fail(ErrorKind::usage, fmt::format("--{} needs --chart", option));
   return true;
 }
 
@@ -93,7 +89,7 @@ Thing thing_of_folder(const fs::path& path) {
               inspect_run(folder, r.run);
             }};
   if (!is_step && fs::exists(path / "config.cfg") && !fs::exists(path / "checkpoints"))
-    fail(ErrorKind::usage, fmt::format("{} is a run without log.jsonl: there is nothing to show", folder));
+    fail(ErrorKind::usage, fmt::format("{} is a run without log.jsonl, so there is nothing to show", folder));
   return {
       is_step ? "a checkpoint" : "checkpoints without log.jsonl",
       {},
@@ -105,7 +101,6 @@ Thing thing_at(const std::string& path) {
   return fs::is_directory(path) ? thing_of_folder(fs::path(path).lexically_normal()) : thing_of_file(path);
 }
 
-// Refuses options that have no effect.
 void check_used(const Options& options, const std::string& path, const Thing& thing) {
   std::vector<std::string> all{"pairs", "vocabulary"};
   all.insert(all.end(), std::begin(kOptionsOfRuns), std::end(kOptionsOfRuns));
@@ -118,7 +113,11 @@ void check_used(const Options& options, const std::string& path, const Thing& th
 
 int run_inspect(const CommandContext& context) {
   InspectRequest request;
-  Options options("inspect PATH [options], or inspect model [PATH] [options]");
+  Options options(
+      "inspect PATH ... [options], or inspect model PATH ... [options]\n\n"
+      "Shows what a file or folder of Weft contains.\n\n"
+      "  weft inspect runs/mine --chart                        the last steps and validations, and a chart\n"
+      "  weft inspect runs/one runs/two --html compared.html   a page that compares two runs");
   if (!parse(context.args, request, options)) return 0;
   std::vector<Thing> things;
   for (const std::string& path : request.paths) {

@@ -1,4 +1,4 @@
-// launch/commands/inspect_corpus.cpp: shows a packed corpus: its manifest, and pairs as text.
+// launch/commands/inspect_corpus.cpp: shows the manifest of a packed corpus, and pairs as text.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ std::string numbers_of(const PairIds& pair, PairColumns columns) {
          (columns.score ? fmt::format(", score {}", pair.score) : "");
 }
 
-// Variants may differ in their segmentation alone.
+// Shows pieces instead of text, because variants may differ only in their segmentation.
 std::string pieces_of(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
   std::string text;
   for (const int32_t id : ids) text += (text.empty() ? "" : " ") + tokenizer.piece(id);
@@ -77,10 +77,10 @@ void inspect_corpus(const std::string& folder, int64_t num_pairs) {
   };
   fmt::print("packed corpus {}, format {}\n", folder, m.version);
   fmt::print("  pairs         {}\n", with_commas(m.num_pairs));
-  fmt::print("  source        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
+  fmt::print("  source        {} tokens, {:.1f} per sentence, at most {}; vocabulary {} ({})\n",
              with_commas(m.source_tokens), mean(m.source_tokens), m.longest_source, m.source_vocabulary,
              m.source_tokenizer);
-  fmt::print("  target        {} tokens, {:.1f} a sentence, at most {}; vocabulary {} ({})\n",
+  fmt::print("  target        {} tokens, {:.1f} per sentence, at most {}; vocabulary {} ({})\n",
              with_commas(m.target_tokens), mean(m.target_tokens), m.longest_target, m.target_vocabulary,
              m.target_tokenizer);
   fmt::print("  vocabularies  {}\n", m.joint_vocabulary ? "one, joint" : "two, separate");
@@ -96,8 +96,8 @@ void inspect_shard(const std::string& file, int64_t num_pairs) {
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (!fs::exists(fs::path(folder) / kManifestFile))
     fail(ErrorKind::data,
-         fmt::format("{}: there is no {} beside it; a shard is only read through its corpus's manifest, "
-                     "which holds its SHA-256",
+         fmt::format("{}: there is no {} in its folder; a shard can be read only with its corpus's manifest, "
+                     "which contains its SHA-256",
                      file, kManifestFile));
   Corpus corpus(folder);
   int64_t first = 0;

@@ -1,5 +1,4 @@
-// launch/commands/inspect_model.cpp: `weft inspect model`: prints the tree of layers with parameters,
-// operations, memory.
+// launch/commands/inspect_model.cpp: `weft inspect model`: prints the tree of layers with parameters, FLOPs and memory.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -29,7 +28,7 @@ namespace {
 
 constexpr int64_t kMaxRanks = 64;
 
-// Numbers of parameters below each prefix of a name: "encoder" -> ..., "encoder.0" -> ... .
+// Returns the number of parameters whose names start with a prefix such as "encoder" or "encoder.0".
 int64_t count_below(const ParamStore& params, const std::string& prefix) {
   int64_t count = 0;
   for (const Param& p : params.params())
@@ -43,12 +42,11 @@ void print_line(size_t depth, std::string_view name, const std::string& shape, c
              shard.empty() ? 0 : 24, with_commas(count));
 }
 
-// Has a column for a rank's slices if the model is split.
 void print_tree(const ParamStore& params) {
   const bool is_split = params.tp_size() > 1;
   const auto shard = [&](const std::string& text) { return is_split ? text : ""; };
   if (is_split)
-    fmt::print("{:<44} {:<24} {:<24} {:>14}\n", "", "whole", fmt::format("each of {} ranks", params.tp_size()),
+    fmt::print("{:<44} {:<24} {:<24} {:>14}\n", "", "complete", fmt::format("each of {} ranks", params.tp_size()),
                "parameters");
   std::vector<std::string_view> above;
   for (const Param& p : params.params()) {
@@ -73,9 +71,9 @@ void print_totals(const ParamStore& params) {
     fmt::print("{:<{}} {:>14}\n", name, column, with_commas(count));
   };
   fmt::print("\n");
-  row("parameters in all", params.global_numel());
+  row("total parameters", params.global_numel());
   row("without vocabulary tables", params.global_numel() - vocabulary_numel(params));
-  if (params.tp_size() > 1) row("on each rank, padding included", params.numel());
+  if (params.tp_size() > 1) row("per rank, padding included", params.numel());
 }
 
 void print_flops(const ModelConfig& model, int64_t length) {
@@ -85,31 +83,32 @@ void print_flops(const ModelConfig& model, int64_t length) {
   const auto row = [](const char* name, double once, double trained) {
     fmt::print("  {:<56} {:>12} {:>14}\n", name, format_count(once), format_count(trained));
   };
-  row("a source token", forward.source, training.source);
-  row("a target token", forward.target, training.target);
-  row("a pair of tokens", forward.pair(), training.pair());
+  row("per source token", forward.source, training.source);
+  row("per target token", forward.target, training.target);
+  row("per pair of tokens", forward.pair(), training.pair());
 }
 
 void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& model) {
   if (model.source_vocabulary > 0 && model.target_vocabulary > 0) {
     if (given == 0) return;
-    fail(ErrorKind::usage, fmt::format("vocabulary = {}: leave it out, the model's own are known: {} and {} entries",
-                                       given, model.source_vocabulary, model.target_vocabulary));
+    fail(ErrorKind::usage,
+         fmt::format("vocabulary = {}: leave it out, because the model's are known: {} and {} entries", given,
+                     model.source_vocabulary, model.target_vocabulary));
   }
   Manifest manifest;
   manifest.source_vocabulary = manifest.target_vocabulary = given;
   if (given == 0) {
     if (corpus.empty() || !std::filesystem::exists(corpus + "/" + kManifestFile))
       fail(ErrorKind::usage,
-           "the size of the vocabulary is not known yet: it comes with the packed corpus data.train; "
-           "until that is there, give --vocabulary N");
+           "the vocabulary size is unknown because the packed corpus data.train does not exist yet: give --vocabulary "
+           "N");
     manifest = read_manifest(corpus);
   }
   if (model.source_vocabulary == 0) model.source_vocabulary = manifest.source_vocabulary;
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
 
-// It is the same on all tp ranks: a dry run of one is enough.
+// Plans one tp rank, because memory is the same on all of them.
 MemoryPlan memory_of_rank(const RunConfig& config, int64_t tp, Device device) {
   MemoryPlan plan;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
@@ -125,7 +124,7 @@ void print_memory(const RunConfig& config, Device device) {
   const auto part = [](const std::string& before, size_t bytes) {
     return bytes > 0 ? before + format_bytes(bytes) : "";
   };
-  fmt::print("\nmemory of a rank in training, parallel.tp = {}{}{}, {}{}\n", parallel.tp,
+  fmt::print("\nmemory per rank in training, parallel.tp = {}{}{}, {}{}\n", parallel.tp,
              parallel.sequence && parallel.tp > 1 ? " with parallel.sequence" : "",
              parallel.zero > 0 && parallel.dp > 1 ? fmt::format(", parallel.zero over dp = {}", parallel.dp) : "",
              storage, device == Device::cuda ? ", on a GPU" : "");
@@ -138,7 +137,6 @@ void print_memory(const RunConfig& config, Device device) {
   fmt::print("  together {}\n", format_bytes(plan.tensors()));
 }
 
-// Of a .cfg file, or of a checkpoint's or run's folder.
 RunConfig config_at(const std::string& path) {
   if (!std::filesystem::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
   RunConfig config;
@@ -160,7 +158,6 @@ void inspect_model(const std::string& path, const ModelView& view) {
   config.parallel.tp = view.tp;
   if (config.batch.source_rows == 0) config.batch.source_rows = config.batch.rows;
   require_even_rows(config);
-  // The memory of a rank that trains on this machine.
   const auto alone = make_single_communicator();
   const Device device = choose_device(view.device, /*share_gpu=*/false, *alone).device;
   config.train.precision =
@@ -175,15 +172,17 @@ void inspect_model(const std::string& path, const ModelView& view) {
 }
 
 int run_inspect_model(const CommandContext& context) {
-  Options options("inspect model PATH [options]");
+  Options options(
+      "inspect model PATH ... [options]\n\n"
+      "Shows the layers, parameters, FLOPs and training memory of a model, without allocating it.\n\n"
+      "  weft inspect model configs/big.cfg --vocabulary 32000 --tp 2");
   std::vector<std::string> paths;
   ModelView view;
-  options.positional("PATH", paths, "a .cfg file; a run's or checkpoint's folder");
-  options.add("tp", view.tp, "tensor-parallel ranks: show the shard of each");
+  options.positional("PATH", paths, ".cfg file, or folder of a run or checkpoint");
+  options.add("tp", view.tp, "number of tensor-parallel ranks; above 1 also shows each rank's slices");
   options.add("device", view.device, kDeviceSentence);
-  options.add("length", view.length, "tokens of a sentence, eos included; attention's operations depend on it");
-  options.add("vocabulary", view.vocabulary,
-              ".cfg file without vocabularies: entries of both, if its corpus does not exist yet");
+  options.add("length", view.length, "tokens per sentence, with eos; attention's FLOPs depend on it");
+  options.add("vocabulary", view.vocabulary, ".cfg file: size of each vocabulary, if its corpus does not exist yet");
   if (!options.parse(context.args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
   if (view.tp < 1 || view.tp > kMaxRanks)

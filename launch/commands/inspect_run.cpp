@@ -37,7 +37,7 @@ void print_last_steps(const std::vector<nlohmann::json>& log) {
   }
 }
 
-// Where each stage of the data began, and what the last step says of the corpora of its mix.
+// Prints the first step of each data stage, and the epochs and losses of the mix's corpora at the last step.
 void print_stages_and_corpora(const std::vector<nlohmann::json>& log) {
   std::string stage;
   const nlohmann::json* last = nullptr;
@@ -60,7 +60,7 @@ void print_stages_and_corpora(const std::vector<nlohmann::json>& log) {
   }
 }
 
-// Each set of the last few validations, as "step 1200  dev.loss 3.1  ..."; of one set without a name as its keys.
+// Prints each set of the last few validations as "step 1200  dev.loss 3.1  ...", without "dev." if the set has no name.
 void print_last_validations(const std::vector<nlohmann::json>& log) {
   std::vector<const nlohmann::json*> records;
   for (const nlohmann::json& record : log)
@@ -77,7 +77,6 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
   }
 }
 
-// Loss and BLEU, or the curves that are chosen.
 std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view) {
   std::vector<ChartSeries> series;
   const auto add = [&](const std::string& key, const std::string& label) {
@@ -92,7 +91,8 @@ std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view
     for (const std::string& name : drawable_names(log)) known.insert(printable(name));
     for (const std::string& name : split_at_commas(view.curve)) {
       if (!known.contains(printable(name)))
-        fail(ErrorKind::usage, fmt::format("curve = {}: the log has {}", printable(name), fmt::join(known, ", ")));
+        fail(ErrorKind::usage,
+             fmt::format("curve = {}: the log contains only {}", printable(name), fmt::join(known, ", ")));
       add(name, name);
     }
   }
@@ -108,8 +108,8 @@ std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view
 void inspect_checkpoint(const std::string& folder) {
   verify_checkpoint(folder);
   const CheckpointManifest m = read_checkpoint_manifest(folder);
-  fmt::print("checkpoint {}\n  step {}, written by weft {} on dp {} x tp {}; every SHA-256 is right\n\n", folder,
-             m.step, m.weft_version, m.dp, m.tp);
+  fmt::print("checkpoint {}\n  step {}, written by weft {} on dp {} x tp {}; every SHA-256 matches\n\n", folder, m.step,
+             m.weft_version, m.dp, m.tp);
   for (const auto& [name, digest] : m.files)
     fmt::print("  {:<28} {:>12}  sha256 {}\n", name, format_bytes(digest.size), digest.sha256.substr(0, 12));
   for (const auto& [name, digest] : m.files) {
@@ -138,7 +138,7 @@ void inspect_run(const std::string& folder, const RunView& view) {
   fmt::print("run {}: latest checkpoint {}, best {}\n", folder, named("latest"), named("best"));
   RunPlace end;
   for (const nlohmann::json& record : log) end.pass(record);
-  fmt::print("{} of steps, {} target tokens\n", format_duration(end.seconds), format_count(end.target_tokens));
+  fmt::print("{} of training, {} target tokens\n", format_duration(end.seconds), format_count(end.target_tokens));
   fmt::print("\nlast steps\n");
   print_last_steps(log);
   print_stages_and_corpora(log);

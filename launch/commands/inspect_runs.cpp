@@ -1,4 +1,4 @@
-// launch/commands/inspect_runs.cpp: `weft inspect RUN...` with --html and --tensorboard: files about all of the runs.
+// launch/commands/inspect_runs.cpp: `weft inspect RUN...` with --html and --tensorboard: writes files about all runs.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kBytesThatTell = 256;  // of a file: what it is
+constexpr size_t kBytesThatTell = 256;  // bytes at the start of a file that show its kind
 
 std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
   const std::vector<std::string> names = distinct_names(folders);
@@ -31,16 +31,16 @@ std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
                     .config = fs::exists(config) ? read_file(config) : "",
                     .log = read_event_log(folder / "log.jsonl")});
     if (runs.back().log.empty())
-      fail(ErrorKind::usage, fmt::format("{} has no step yet: there is nothing to show", folders[i]));
+      fail(ErrorKind::usage, fmt::format("{} has no step yet, so there is nothing to show", folders[i]));
   }
   return runs;
 }
 
-// Training keeps the event file in a run's folder.
+// Refuses a run's own folder, where training maintains the event file.
 void require_no_folder_of_a_run(const std::string& folder) {
   std::error_code none;
   if (fs::is_directory(folder, none) && fs::exists(fs::canonical(folder).parent_path() / "log.jsonl", none))
-    fail(ErrorKind::usage, fmt::format("--tensorboard {} is kept by the run itself: give another folder", folder));
+    fail(ErrorKind::usage, fmt::format("--tensorboard {}: the run itself writes there; give another folder", folder));
 }
 
 std::vector<std::string> folders_of_events(const std::vector<std::string>& runs, const std::string& folder) {
@@ -51,7 +51,7 @@ std::vector<std::string> folders_of_events(const std::vector<std::string>& runs,
   return folders;
 }
 
-// An Error of kind usage if it is a folder, or a file of another kind, which would be lost.
+// Error of kind usage if the path is a folder, or a file that is not HTML and would be lost.
 void require_replaceable_page(const std::string& path) {
   constexpr std::string_view kTag = "<html";
   std::error_code none;
@@ -63,8 +63,8 @@ void require_replaceable_page(const std::string& path) {
   begin.resize(static_cast<size_t>(file.gcount()));
   if (!begin.empty() && begin.find(kTag) == std::string::npos)
     fail(ErrorKind::usage,
-         fmt::format("--html {}: there is a file without {} at its beginning, which is kept: give another name", path,
-                     kTag));
+         fmt::format("--html {}: this file exists and does not start with {}, so it is not replaced: give another name",
+                     path, kTag));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// launch/commands/launch.cpp: `weft launch`: starts the ranks of a command, and a training run again after a
-// failure.
+// launch/commands/launch.cpp: `weft launch`: starts the ranks of a command, and restarts training after failures.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -48,31 +47,30 @@ struct Start {  // what to start, and with what
   }
 };
 
-constexpr int64_t kMaxRanksPerProcessor = 64;  // far more than can be of use: a slip of the keyboard
+constexpr int64_t kMaxRanksPerProcessor = 64;  // far more than useful, so a higher number is a typing error
 
 Start plan_start(const LaunchOptions& o) {
   const std::string weft = this_program();
   Start start{.launcher = find_launcher(o.mpirun, weft), .command = {.ranks = o.ranks, .hosts = parse_hosts(o.hosts)}};
   RankCommand& c = start.command;
   if (start.launcher.slurm && !c.hosts.empty())
-    fail(ErrorKind::usage, "--hosts: Slurm chose the hosts of this allocation; leave it out, or give --mpirun mpirun");
+    fail(ErrorKind::usage, "--hosts: Slurm chose the hosts of this allocation: leave it out, or give --mpirun mpirun");
   const int slots = num_slots(c.hosts);
   if (c.ranks == 0) c.ranks = slots;
   if (c.ranks == 0 && !start.launcher.slurm) fail(ErrorKind::usage, "the number of ranks is missing: give -n N");
   if (slots > 0 && c.ranks > slots)
-    fail(ErrorKind::usage, fmt::format("-n {}: --hosts has {} slots; give more, like a:4,b:4", c.ranks, slots));
+    fail(ErrorKind::usage, fmt::format("-n {}: --hosts has only {} slots: give more, like a:4,b:4", c.ranks, slots));
   const int64_t most = kMaxRanksPerProcessor * std::max(1u, std::thread::hardware_concurrency());
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
-    fail(ErrorKind::usage, fmt::format("-n {}: this host, with {} processors, may have {} ranks; give --hosts", c.ranks,
+    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and may have at most {} ranks: give --hosts", c.ranks,
                                        most / kMaxRanksPerProcessor, most));
-  require_no_folder_as_input();  // mpirun would take it for an empty input
+  require_no_folder_as_input();  // mpirun would treat it as empty input
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
   return start;
 }
 
-// Ranks write the configuration into the run's folder when they begin, and handle signals by then. What an earlier
-// start wrote is another file.
+// Returns a function that is true once ranks handle signals, because by then they have replaced the configuration.
 std::function<bool()> configuration_is_new(const std::string& run_folder) {
   const auto written = [file = run_folder + "/config.cfg"] {
     std::error_code none;
@@ -132,8 +130,8 @@ class TrainingLaunch {
     }
   }
 
-  // The hosts where mpirun can start a program; the names of the others. A busy host or network may fail once, and a
-  // host that is left out stays out until the next start: those without an answer are asked again.
+  // Returns the hosts where mpirun can start a program, and appends the names of the others to `gone`. A busy host or
+  // network may fail once, and a missing host stays out until the next start, so each gets a second chance.
   std::vector<Host> hosts_that_answer(std::string& gone) {
     const std::vector<Host>& hosts = start_.command.hosts;
     std::vector<bool> answered(hosts.size(), false);
@@ -148,7 +146,7 @@ class TrainingLaunch {
     return left;
   }
 
-  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered) {  // those that have not
+  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered) {  // only hosts that have not answered
     constexpr double kSeconds = 10;
     std::vector<size_t> asked;
     std::vector<std::vector<std::string>> lines;
@@ -161,14 +159,15 @@ class TrainingLaunch {
     for (size_t i = 0; i < asked.size(); ++i) answered[asked[i]] = succeeded[i];
   }
 
-  // The numbers stay the same on another grid, up to rounding: tp is kept, dp shrinks.
+  // Keeps tp and reduces dp, because another dp gives the same results up to rounding.
   Start on_hosts_that_answer() {
     Start start = start_;
     RankCommand& c = start.command;
     std::string gone;
     c.hosts = hosts_that_answer(gone);
     if (gone.empty() || supervisor_.stopped()) return start_;
-    if (c.hosts.empty()) fail(ErrorKind::peer, "no host of --hosts answers: mpirun could start nothing there");
+    if (c.hosts.empty())
+      fail(ErrorKind::peer, "no host of --hosts answers: mpirun cannot start a program on any of them");
     c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp);
     say(fmt::format("no answer from{}: starting {} of {} ranks on {}", gone, c.ranks, start_.command.ranks,
                     hosts_text(c.hosts)));
@@ -179,12 +178,12 @@ class TrainingLaunch {
     return start;
   }
 
-  // Ranks of the failed start may still be dying on other hosts, and hold the run's folder.
+  // Ranks of the failed start may still be ending on other hosts and hold the lock of the run's folder.
   void wait_for_earlier_ranks() {
     constexpr int kMaxSeconds = 600;
     const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
     const auto is_held = [&] { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
-    if (!supervisor_.stopped() && is_held()) say("waiting for ranks of the failed start, which still hold its folder");
+    if (!supervisor_.stopped() && is_held()) say("waiting for ranks of the failed start, which still lock the run's folder");
     for (int i = 0; i < kMaxSeconds && !supervisor_.stopped() && is_held(); ++i) supervisor_.pause(1);
   }
 
@@ -213,9 +212,9 @@ int run_launch(const CommandContext& context) {
   if (o.command != "train") return Supervisor().run_other(start.line());
   RunConfig config;
   bool only_plan = false;
-  read_run_config(o.args, config, only_plan);  // refuses wrong options in one line, without mpirun's own
+  read_run_config(o.args, config, only_plan);  // refuses wrong options in one line, without messages of mpirun
   if (o.restarts > 0 && config.train.fresh)
-    fail(ErrorKind::usage, "train.fresh = true would begin anew after each failure: leave it or --restarts out");
+    fail(ErrorKind::usage, "train.fresh = true would start over after each failure: leave it or --restarts out");
   return TrainingLaunch(start, std::move(config), o.restarts).run();
 }
 

@@ -1,5 +1,4 @@
-// launch/commands/pack.cpp: `weft pack`: packs two text files into a corpus and prints a summary of kept, cut
-// and dropped pairs.
+// launch/commands/pack.cpp: `weft pack`: packs parallel text into a corpus and prints counts of kept and dropped pairs.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -19,16 +18,17 @@ namespace weft {
 
 namespace {
 
-constexpr const char* kExamples = R"(
-Line i of --source and line i of --target are a pair; files are UTF-8, plain or packed with gzip, zstd or xz. The
-folder then holds token shards (HDF5), the tokenizer and manifest.json. The training text brings the tokenizer,
-held-out text uses it again:
+constexpr const char* kUsage =
+    R"(pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]
+
+Packs parallel text into a folder with token shards (HDF5), the tokenizer and manifest.json. Line i of --source
+and line i of --target are a pair. Files are UTF-8, plain or compressed with gzip, zstd or xz. Pack the training
+text first; validation and test sets use its tokenizer:
 
   weft pack --source train.en --target train.de --output packed/train --vocab-size 8000
   weft pack --source valid.en --target valid.de --output packed/valid --tokenizer packed/train/tokenizer.model \
             --no-shuffle --max-length 1000
-  weft pack --tsv train.tsv.xz --columns -,target,source --output packed/train --vocab-size 8000
-)";
+  weft pack --tsv train.tsv.xz --columns -,target,source --output packed/train --vocab-size 8000)";
 
 struct PackRequest {
   PackOptions pack;
@@ -36,82 +36,85 @@ struct PackRequest {
 };
 
 void add_variant_options(Options& options, VariantOptions& variants) {
-  options.add("variants", variants.count,
-              "texts of each pair, of which training takes one in each epoch; see docs/packing.md; 0 = one, unvaried");
+  options.add(
+      "variants", variants.count,
+      "variants per pair; training uses one of them in each epoch; 0 = only the plain pair; see docs/packing.md");
   options.add("bpe-dropout", variants.bpe_dropout,
-              "variants: probability that a merge of a BPE model is left out, such as 0.1");
-  options.add("unigram-alpha", variants.unigram_alpha,
-              "variants: segmentations of a unigram model have their probability to this power, such as 0.1; 0 = none");
-  options.add("subword-sides", variants.subword_sides, "sides whose segmentation is sampled");
+              "variants: probability of skipping a merge of a BPE model, for example 0.1");
+  options.add(
+      "unigram-alpha", variants.unigram_alpha,
+      "variants: sample segmentations of a unigram model with their probability to this power, for example 0.1; "
+      "0 = no sampling");
+  options.add("subword-sides", variants.subword_sides, "variants: sides whose segmentation is sampled");
   options.add(
       "noise", variants.noise,
-      "variants: shares of pairs whose source is changed, such as upper=0.05,typos=0.1; of upper, title, lower, "
-      "typos, punctuation and words");
+      "variants: share of sources to change per kind (upper, title, lower, typos, punctuation, words), for example "
+      "upper=0.05,typos=0.1");
   options.add("noise-target", variants.noise_target,
-              "kinds of letter case that change the target, too, such as upper,title");
+              "variants: kinds of letter case that also change the target, for example upper,title");
   options.add("insert", variants.insert,
-              "variants: shares of pairs that get an emoji or inline markup on both sides alike, such as "
-              "emoji=0.05,markup=0.05; a model learns to copy them");
+              "variants: share of pairs that get the same emoji or inline markup on both sides, for example "
+              "emoji=0.05,markup=0.05, so that the model learns to copy them");
   options.add("concatenate", variants.concatenate,
-              "variants: share of pairs that begin with the pair before in the text, on both sides");
+              "variants: share of pairs to which the preceding pair of the text is prepended, on both sides");
 }
 
 void add_text_options(Options& options, PackOptions& p) {
-  options.add("source", p.text.source, "text to translate from, one sentence a line, plain or packed");
-  options.add("target", p.text.target, "its translation, line by line");
+  options.add("source", p.text.source, "source text, one sentence per line, plain or compressed");
+  options.add("target", p.text.target, "translation of the source text, line by line");
   options.add("tsv", p.text.tsv,
-              "instead of both: a file whose lines have the columns of a pair, with tabs between them");
+              "file with one pair per line in tab-separated columns, instead of --source and --target");
   options.add("columns", p.text.columns,
-              "columns of --tsv, in order: source, target, weight, score, tag, target-tag, document, and - for one "
-              "that is skipped");
-  options.add("weights", p.text.weights, "a file with the weight of each pair, a number a line; see docs/packing.md");
-  options.add("scores", p.text.scores, "a file with a score of each pair");
-  options.add("tag", p.text.tag, "tags in front of every source, such as '<2de>' or '<2de> <web>'; see docs/tags.md");
-  options.add("target-tag", p.text.target_tag, "tags in front of every target");
-  options.add("documents", p.documents,
-              "join consecutive sentences of a document up to this many tokens a side; empty lines, or the column "
-              "document, end one; 0 = no joining; see docs/documents.md");
+              "columns of --tsv in order: source, target, weight, score, tag, target-tag, document, and - for a column "
+              "to skip");
+  options.add("weights", p.text.weights, "file with the weight of each pair, one number per line; see docs/packing.md");
+  options.add("scores", p.text.scores, "file with the score of each pair, one number per line; see docs/packing.md");
+  options.add("tag", p.text.tag,
+              "tags to put before every source, for example '<2de>' or '<2de> <web>'; see docs/tags.md");
+  options.add("target-tag", p.text.target_tag, "tags to put before every target");
+  options.add(
+      "documents", p.documents,
+      "join consecutive sentences of a document, up to this many tokens per side; an empty line or another value "
+      "in the column document ends a document; 0 = no joining; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
 }
 
 void add_vocabulary_options(Options& options, PackOptions& p) {
-  options.add("vocab-size", p.vocab_size, "entries of the tokenizer to be trained (SentencePiece BPE, byte fallback)");
+  options.add("vocab-size", p.vocab_size, "size of the tokenizer to train (SentencePiece BPE, byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,
-              "train a tokenizer for each side, of --vocab-size each");
+              "train one tokenizer per side, each with --vocab-size entries");
   add_tokenizer_options(options, p.tokenizer, p.source_tokenizer, p.target_tokenizer);
-  options.add("reserve-tags", p.reserve_tags, "tags that the tokenizer to be trained gets, such as '<2de>,<2fr>'");
-  options.add("training-lines", p.training_lines,
-              "lines sampled for training the tokenizer, half of them from each side");
+  options.add("reserve-tags", p.reserve_tags, "tags to reserve in the tokenizer to train, for example '<2de>,<2fr>'");
+  options.add("training-lines", p.training_lines, "lines sampled to train the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
-              "share of the characters that get an entry; the rest are encoded as bytes");
+              "share of the text's characters that get an entry; the others are encoded as bytes");
 }
 
 void add_run_options(Options& options, PackRequest& request) {
   PackOptions& p = request.pack;
-  options.add("show-dropped", p.show_dropped, "print the first N dropped pairs of each reason");
+  options.add("show-dropped", p.show_dropped, "print the first N dropped pairs per reason");
   options.add("shard-pairs", p.shard_pairs,
-              "pairs in a shard; memory holds two or three times as many, with all variants");
+              "pairs per shard; memory holds two or three times as many, with all variants");
   options.add("no-shuffle", request.no_shuffle,
-              "keep the order of the text (for held-out sets); dropped pairs leave no gap");
-  options.add("seed", p.seed, "seed of the shuffle, of the sample of lines and of the variants");
+              "keep the order of the text (for validation and test sets); dropped pairs leave no gap");
+  options.add("seed", p.seed, "seed of the shuffle, the sample of lines and the variants");
   options.add("threads", p.threads, "threads for encoding; 0 = all cores; the result does not depend on it");
   options.add("append", request.append,
               "add shards to the corpus in --output, with its tokenizer; see docs/packing.md");
   options.add("overwrite", request.overwrite, "replace the corpus in --output");
-  options.add("quiet", request.quiet, "no progress, no summary");
+  options.add("quiet", request.quiet, "print no progress and no summary");
 }
 
-// Options that do not go together.
 void check(const Options& options, const PackRequest& request) {
   const PackOptions& p = request.pack;
   options.require("output");
-  if (options.given("columns") && p.text.tsv.empty()) fail(ErrorKind::usage, "--columns names those of --tsv: give it");
+  if (options.given("columns") && p.text.tsv.empty()) fail(ErrorKind::usage, "--columns needs --tsv");
   const bool ready = request.append || options.given("tokenizer") || options.given("source-tokenizer");
   if (options.given("max-foreign") && p.filter.source_script.empty() && p.filter.target_script.empty())
     fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
   for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags"})
     if (ready && options.given(key))
-      fail(ErrorKind::usage, fmt::format("--{} is for training a tokenizer, but there is one already", key));
+      fail(ErrorKind::usage, fmt::format("--{} applies to training a tokenizer, but one is given already", key));
   if (request.append && request.overwrite)
     fail(ErrorKind::usage, "--append keeps the corpus in --output, and --overwrite replaces it: give one of them");
 }
@@ -119,18 +122,14 @@ void check(const Options& options, const PackRequest& request) {
 bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
   p.threads = 0;
-  Options options(
-      "pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]");
+  Options options(kUsage);
   add_text_options(options, p);
   add_vocabulary_options(options, p);
   options.section("", p.filter);
   add_variant_options(options, p.variants);
   add_run_options(options, request);
   options.show_first({"source", "target", "tsv", "output", "vocab-size", "tokenizer", "no-shuffle", "append", "quiet"});
-  if (!options.parse(args)) {
-    fmt::print("{}", kExamples);
-    return false;
-  }
+  if (!options.parse(args)) return false;
   check(options, request);
   p.existing = request.append      ? ExistingCorpus::extend
                : request.overwrite ? ExistingCorpus::replace
@@ -140,7 +139,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   return true;
 }
 
-class PhaseBars {  // a progress bar for each phase, one after the other
+class PhaseBars {  // shows a progress bar for each phase in turn
  public:
   explicit PhaseBars(bool quiet) : quiet_(quiet) {}
   void update(const char* phase, int64_t done, int64_t total) {

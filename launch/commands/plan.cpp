@@ -1,4 +1,4 @@
-// launch/commands/plan.cpp: `weft plan`: what a run would take on a cluster, grid by grid.
+// launch/commands/plan.cpp: `weft plan`: predicts what a run takes on a cluster, grid by grid.
 #include <cstdio>
 
 #include "launch/commands.h"
@@ -14,18 +14,19 @@ namespace {
 constexpr char kPlanUsage[] =
     R"(plan [--config FILE] --machine FILE --ranks N [options]
 
-Predicts for each dp x tp grid of N ranks: memory of a rank, time of a step by part, target tokens a second,
-efficiency against N ranks that each train alone, hours of the run, and what costs most. The best grid comes
-first. It needs neither a GPU nor a corpus, and measures nothing.
+Predicts memory per rank, time per step by part, target tokens per second, efficiency compared with N independent
+ranks, duration of the run and the largest costs, for each dp x tp grid of N ranks. The best grid comes first.
+It needs neither a GPU nor a corpus, and measures nothing.
 
   weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64
       --tokens-per-rank 25000                      25,000 target tokens per GPU and step, 1.6 million in all
-  weft plan ... --variants                         gradients in f32 and bf16, optimizer whole and sharded
+  weft plan ... --variants                         gradients in f32 and bf16, optimizer replicated and sharded
   weft plan ... --network.bandwidth=25e9           any constant of the machine, or option of model, batch, train
 
-  weft launch -n 2 bench --machine > here.cfg      a CPU machine, measured
+  weft launch -n 2 bench --machine > here.cfg      writes a machine file by measuring this machine
 
-Predictions are estimates (docs/plan.md): each constant says whether it was measured, given, assumed or fitted.)";
+Predictions are estimates (docs/plan.md). The output shows for each constant whether it was measured, given,
+assumed or fitted.)";
 
 struct PlanOptions {
   PlanRequest request;
@@ -36,25 +37,27 @@ struct PlanOptions {
 
 bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_files) {
   Options options(kPlanUsage);
-  options.add("config", o.config_file, "a .cfg file of a run; options on the command line override it");
-  options.add("machine", o.machine_file, "a .cfg file of a machine, such as those in configs/machines");
-  options.add("ranks", o.request.ranks, "ranks in all: GPUs, or processes of CPU machines");
-  options.add("tp", o.request.tp, "only grids with so many tensor-parallel ranks; 0 = all grids");
+  options.add("config", o.config_file, ".cfg file of a run; options on the command line override it");
+  options.add("machine", o.machine_file, ".cfg file of a machine; configs/machines contains examples");
+  options.add("ranks", o.request.ranks, "total number of ranks: GPUs, or processes on CPU machines");
+  options.add("tp", o.request.tp, "show only grids with this many tensor-parallel ranks; 0 = all grids");
   options.add("tokens-per-rank", o.request.tokens,
-              "target tokens of a step for each rank, in whole blocks; 0 = the file's step, divided among the ranks");
+              "target tokens per step and rank, in full blocks; 0 = the file's step, divided among the ranks");
   options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");
-  options.add("vocabulary", o.vocabulary, "entries of both vocabularies; 0 = those of the file, or 32768");
+  options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = from the file, or 32768 without one");
   options.add("valid-sentences", o.request.valid_sentences, "sentences of the validation set, if the run has one");
   options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");
   options.add("json", o.json, "print JSON");
   options.section("model", o.request.config.model);
   options.section("batch", o.request.config.batch);
   ParallelConfig& parallel = o.request.config.parallel;
-  options.add("parallel.zero", parallel.zero, "1: each dp rank updates its share of the parameters (ZeRO); 0: all");
-  options.add("parallel.gradient_type", parallel.gradient_type,
-              "gradients between the ranks: f32 or bf16; training needs parallel.zero = 1 for bf16, a plan does not");
+  options.add("parallel.zero", parallel.zero,
+              "1: each dp rank updates its share of the parameters (ZeRO); 0: each updates all");
+  options.add(
+      "parallel.gradient_type", parallel.gradient_type,
+      "type of gradients between ranks, f32 or bf16; for bf16 training needs parallel.zero = 1, a plan does not");
   options.add("parallel.sequence", parallel.sequence,
-              "true: tensor-parallel ranks split the rows of what is between their layers");
+              "true: tensor-parallel ranks split the rows of activations between their layers");
   options.section("train", o.request.config.train);
   options.sections(o.request.machine);
   options.show_first({"config", "machine", "ranks", "tp", "tokens-per-rank", "target-tokens", "variants", "json"});
@@ -80,8 +83,7 @@ void check(const PlanOptions& o) {
   check_optimizer(o.request.config);
   if (const OptimizerKind kind = o.request.config.optimizer.kind; o.variants && kind != OptimizerKind::adam)
     fail(ErrorKind::usage,
-         fmt::format("--variants compares sharded optimizers, which optimizer.kind = {} has not: leave "
-                     "it out",
+         fmt::format("--variants compares sharded optimizers, but optimizer.kind = {} cannot be sharded: leave it out",
                      name_of_enum(kind)));
 }
 

@@ -1,7 +1,7 @@
-// launch/commands/score.cpp: `weft score`: a model's log probability of each pair of two files, in order.
+// launch/commands/score.cpp: `weft score`: prints a model's log probability of each pair of two files, in order.
 //
-// A line of the table has the natural logarithm of the target's probability given the source and the tags, the number
-// of target tokens (eos included, tags not), and their quotient.
+// Each line contains the natural logarithm of the target's probability given the source and the tags, the number of
+// target tokens (with eos, without tags), and their quotient.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -29,18 +29,21 @@ struct ScoreRequest {
 };
 
 bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
-  Options options("score --checkpoint PATH --source FILE --target FILE [options]");
+  Options options(
+      "score --checkpoint PATH --source FILE --target FILE [options]\n\n"
+      "Prints the model's log-probability of each given translation, its number of tokens, and their quotient.\n\n"
+      "  weft score --checkpoint runs/mine --source test.en --target test.de > scores.tsv");
   r.model.add_to(options);
-  options.add("source", r.source, "source sentences, one a line, plain or packed (gzip, zstd, xz)");
-  options.add("target", r.target, "translation of each source sentence");
+  options.add("source", r.source, "source sentences, one per line, plain or compressed (gzip, zstd, xz)");
+  options.add("target", r.target, "translation of each source sentence, line by line");
   r.tags.add_to(options);
-  options.add("json", r.json, "one JSON object a line instead of a table");
+  options.add("json", r.json, "print one JSON object per line instead of a table");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
   return true;
 }
 
-// Reads rank 0's two files a chunk of pairs at a time: source, target, source, target, ...
+// Reads two files in chunks of pairs. A chunk contains source, target, source, target, ...
 class PairReader {
  public:
   PairReader(const std::string& source, const std::string& target) : source_(source), target_(target) {}
@@ -83,7 +86,7 @@ EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, c
   return all;
 }
 
-// Checks both files before anything is printed: either every pair is scored, or none.
+// Checks both files before anything is printed, so that either all pairs are scored or none.
 void check_pairs(LoadedModel& model, const ScoreRequest& r) {
   const int64_t longest = longest_scored_tokens(model.replica().model());
   ProgressBar bar("reading", "pairs", /*total=*/0, ProgressOutput::standard(r.model.quiet));
@@ -96,13 +99,13 @@ void check_pairs(LoadedModel& model, const ScoreRequest& r) {
       const bool is_source = std::ssize(pair.source) > longest;
       if (!is_source && std::ssize(pair.target) <= longest) continue;
       if (++num_long == 1)
-        first = fmt::format("{}, line {}: a sentence of {} tokens", is_source ? r.source : r.target, num_read,
+        first = fmt::format("{}, line {}: the sentence has {} tokens", is_source ? r.source : r.target, num_read,
                             is_source ? pair.source.size() : pair.target.size());
     }
     bar.update(num_read);
   }
   if (num_long > 0)
-    fail(ErrorKind::data, fmt::format("{}; this model can score at most {}, and {} of {} pairs are longer: shorten "
+    fail(ErrorKind::data, fmt::format("{}, but this model can score at most {}, and {} of {} pairs are longer: shorten "
                                       "them or leave them out",
                                       first, longest, num_long, num_read));
 }

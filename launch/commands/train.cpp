@@ -1,5 +1,4 @@
-// launch/commands/train.cpp: `weft train`: trains a configuration from a file and the command line on all
-// ranks.
+// launch/commands/train.cpp: `weft train`: trains a configuration from a file and the command line on all ranks.
 #include "launch/commands.h"
 #include "launch/options/run_options.h"
 #include "parallel/communicator.h"

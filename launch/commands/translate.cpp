@@ -1,9 +1,7 @@
-// launch/commands/translate.cpp: `weft translate`: translates standard input to standard output, line by
-// line.
+// launch/commands/translate.cpp: `weft translate`: translates standard input to standard output, line by line.
 //
-// Lines are translated in chunks, so memory does not grow with the input; on a terminal each line is
-// translated at once. Rank 0 reads and writes, the dp ranks divide the sentences of a chunk. Alignments are
-// computed only with --alignment.
+// Lines are translated in chunks, so memory does not grow with the input. On a terminal each line is translated
+// immediately. Rank 0 reads and writes, and the dp ranks divide the sentences of a chunk among themselves.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -48,27 +46,24 @@ struct TranslateRequest {
 void check_documents(const TranslateRequest& r) {
   if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
   if (r.documents > 0 && (r.decode.nbest > 1 || r.scores || r.alignment.wanted()))
-    fail(ErrorKind::usage, "--documents has one text for each line: leave out --nbest, --scores and alignments");
+    fail(ErrorKind::usage, "--documents gives one text per line: leave out --nbest, --scores and --alignment");
   if (r.documents > 0 && !r.target_prefix.empty())
-    fail(ErrorKind::usage, "--documents joins lines, and --target-prefix begins each: give one of them");
+    fail(ErrorKind::usage, "--documents joins lines and --target-prefix starts each of them: give one of them");
 }
 
 bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& options) {
   r.model.add_to(options);
   add_decode_options(options, r.decode);
-  options.add("nbest", r.decode.nbest, "above 1: that many lines for each sentence, `index ||| text ||| score`");
+  options.add("nbest", r.decode.nbest, "translations per sentence; above 1, lines are `index ||| text ||| score`");
   options.add("scores", r.scores, "print the score and a tab before each translation");
   r.tags.add_to(options);
-  options.add("target-prefix", r.target_prefix, "text with which every translation begins");
+  options.add("target-prefix", r.target_prefix, "text that every translation starts with");
   options.add(
       "columns", r.columns,
-      "columns of a line, with tabs between them, in order: source, tag, target-tag, prefix, and - for one that "
-      "is skipped");
-  options.add(
-      "documents", r.documents,
-      "translate consecutive lines together, up to this many source tokens; empty lines end a document; 0 = line "
-      "by line; see "
-      "docs/documents.md");
+      "tab-separated columns of the input in order: source, tag, target-tag, prefix, and - for a column to skip");
+  options.add("documents", r.documents,
+              "translate consecutive lines together, up to this many source tokens; an empty line ends a document; 0 = "
+              "line by line; see docs/documents.md");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
@@ -133,10 +128,10 @@ class AlignmentKeeper {
 
  private:
   Aligner aligner_;
-  std::vector<std::unique_ptr<AlignmentFile>> files_;  // of rank 0
+  std::vector<std::unique_ptr<AlignmentFile>> files_;  // empty on other ranks than 0
 };
 
-// What the search took, with tokenizers, but without the model's loading, alignments and waiting for input.
+// Measures the time of tokenizing and searching, without loading the model, alignments and waiting for input.
 class SearchSpeed {
  public:
   void add(double begin, const std::vector<NBest>& translations) {
@@ -145,8 +140,8 @@ class SearchSpeed {
     for (const NBest& nbest : translations) tokens_ += std::ssize(nbest.front().tokens) + 1;
   }
   void print() const {
-    fmt::print(stderr, "weft: {} sentences, {} target tokens with their ends in {:.3f} s, {:.0f} tokens/s\n",
-               sentences_, tokens_, seconds_, seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0.0);
+    fmt::print(stderr, "weft: {} sentences, {} target tokens (with eos) in {:.3f} s, {:.0f} tokens/s\n", sentences_,
+               tokens_, seconds_, seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0.0);
   }
 
  private:
@@ -168,14 +163,14 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
   const TaggedLines format = r.lines();
   SearchSpeed speed;
   ProgressBar bar("translating", "sentences", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
-  std::vector<std::string> lines;  // read, and not yet translated
+  std::vector<std::string> lines;  // read but not yet translated
   for (int64_t done = 0;;) {
     const std::vector<std::string> read =
         lines_of_rank0(world, [&] { return read_chunk(done + std::ssize(lines), format, translator); });
     lines.insert(lines.end(), read.begin(), read.end());
     const double begin = monotonic_seconds();
     std::vector<TranslationInput> inputs = encode(translator, format, lines, done);
-    if (documents && !read.empty()) inputs.resize(documents->num_complete(inputs));  // the others wait for more lines
+    if (documents && !read.empty()) inputs.resize(documents->num_complete(inputs));  // the rest waits for more lines
     const auto progress = [&](int64_t sentences) { bar.update(done + sentences); };
     const std::vector<NBest> translations =
         documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
@@ -198,7 +193,10 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
 
 int run_translate(const CommandContext& context) {
   TranslateRequest request;
-  Options options("translate --checkpoint PATH [options] < SOURCE > TRANSLATION");
+  Options options(
+      "translate --checkpoint PATH [options] < SOURCE > TRANSLATION\n\n"
+      "Translates standard input to standard output, line by line.\n\n"
+      "  weft translate --checkpoint runs/mine < test.en > translated.de");
   if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;
   all_or_none(world, [&] {
@@ -225,11 +223,11 @@ int run_translate(const CommandContext& context) {
   if (world.is_main_rank() && !request.model.quiet) speed.print();
   if (world.is_main_rank() && documents && documents->num_again() > 0)
     fmt::print(stderr,
-               "weft: lines translated together: {}; of these, translated again one by one, because the "
-               "separators were too few or too many: {}\n",
+               "weft: lines translated together: {}; lines of these translated again one by one, because their "
+               "translation had too few or too many separators: {}\n",
                documents->num_joined(), documents->num_again());
   if (world.is_main_rank() && translator.num_cut() > 0)
-    fmt::print(stderr, "weft: lines longer than {} tokens, which were cut: {}\n", translator.longest_source(),
+    fmt::print(stderr, "weft: lines cut because they were longer than {} tokens: {}\n", translator.longest_source(),
                translator.num_cut());
   return 0;
 }

@@ -1,4 +1,4 @@
-// launch/commands/verify.cpp: `weft verify PATH...`: whether corpora, checkpoints and runs are whole.
+// launch/commands/verify.cpp: `weft verify PATH...`: checks corpora, checkpoints and runs for damage.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct VerifiedPart {  // of what a path names
+struct VerifiedPart {
   std::string path;
   std::function<void()> check;  // throws an Error if it is damaged
 };
 
-// Reads every pair of a shard: its digest, HDF5's metadata, and that ids are entries of the vocabularies.
+// Reads every pair of a shard, which checks its digest, HDF5's metadata, and that all ids are in the vocabularies.
 void read_shard(const std::string& corpus_folder, int64_t first, int64_t count) {
   constexpr int64_t kPairsAtOnce = 1000;
   Corpus corpus(corpus_folder);
@@ -48,7 +48,7 @@ std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
 }
 
 std::vector<VerifiedPart> parts_to_verify(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // then its last part is a folder's name
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // so that its last part is the folder's name
   std::vector<VerifiedPart> parts;
   if (fs::exists(path + "/" + kManifestFile)) {
     parts = parts_of_corpus(path);
@@ -68,7 +68,7 @@ std::vector<VerifiedPart> parts_to_verify(std::string path) {
   return parts;
 }
 
-// 0, or the exit status of its damage.
+// Returns 0, or the exit status for its damage.
 int verify_part(const VerifiedPart& part) {
   try {
     part.check();
@@ -82,11 +82,13 @@ int verify_part(const VerifiedPart& part) {
 
 }  // namespace
 
-// Reads every byte, and compares it with the SHA-256 that was noted when it was written.
 int run_verify(const CommandContext& context) {
   std::vector<std::string> paths;
-  Options options("verify PATH [PATH ...]");
-  options.positional("PATH", paths, "a packed corpus, a checkpoint, or a run's folder");
+  Options options(
+      "verify PATH [PATH ...]\n\n"
+      "Reads every file completely and compares it with the SHA-256 that was recorded when it was written.\n\n"
+      "  weft verify packed/train runs/mine");
+  options.positional("PATH", paths, "packed corpus, checkpoint, or run's folder");
   if (!options.parse(context.args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft verify PATH");
   int status = 0;

@@ -1,4 +1,4 @@
-// launch/commands/watch.cpp: `weft watch`: a live view of a run, from any shell that sees its folder.
+// launch/commands/watch.cpp: `weft watch`: shows a run live, from any shell that can read its folder.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -27,13 +27,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kWatchUsage[] =
-    "watch RUN [options]\n"
-    "\n"
-    "Shows a run's progress, speed, curves, validations and checkpoints until Ctrl-C. It reads log.jsonl in the run's\n"
-    "folder, and neither disturbs the run nor ends with it: when the run is resumed, so is the view. If standard "
-    "output\n"
-    "is no terminal, or one that cannot redraw (TERM=dumb), it prints the present state once.\n";
+constexpr char kWatchUsage[] = R"(watch RUN [options]
+
+Shows a run's progress, speed, curves, validations and checkpoints until Ctrl-C. It reads log.jsonl in the run's
+folder and does not disturb the run. The view continues when the run is resumed. If standard output is not a
+terminal, or one that cannot redraw (TERM=dumb), it prints the current state once.)";
 
 constexpr char kOtherScreen[] = "\x1b[?1049h\x1b[?25l", kOwnScreen[] = "\x1b[?25h\x1b[?1049l";
 constexpr char kHome[] = "\x1b[H", kEraseLine[] = "\x1b[K", kEraseBelow[] = "\x1b[J";
@@ -46,9 +44,9 @@ struct WatchRequest {
 
 bool parse(const std::vector<std::string>& args, WatchRequest& r) {
   Options options(kWatchUsage);
-  options.positional("RUN", r.run, "the folder of a run: its train.output");
-  options.add("once", r.once, "print the present state and end");
-  options.add("seconds", r.seconds, "between two looks");
+  options.positional("RUN", r.run, "a run's folder (its train.output)");
+  options.add("once", r.once, "print the current state once and exit");
+  options.add("seconds", r.seconds, "seconds between updates");
   if (!options.parse(args)) return false;
   if (r.run.size() != 1) fail(ErrorKind::usage, "give one run's folder; usage: weft watch RUN");
   if (r.seconds < 0.1) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0.1 or more", r.seconds));
@@ -96,8 +94,8 @@ ScreenSize size_of_terminal() {
   return {.columns = size.ws_col, .rows = size.ws_row};
 }
 
-// Draws over what was there, line by line, so that nothing flickers. Each line is erased before it is drawn: after it,
-// a terminal that the line fills would erase its last character.
+// Draws over the old screen line by line, so that nothing flickers. Erases each line before it is drawn, because
+// erasing after a line that fills the terminal would remove its last character.
 std::string redrawn(const std::string& screen) {
   std::string text = std::string(kHome) + kEraseLine;
   for (const char c : screen) text += c == '\n' ? "\n" + std::string(kEraseLine) : std::string(1, c);
@@ -116,7 +114,7 @@ void show_until_stopped(RunWatch& watch, double seconds) {
     const ScreenSize size = size_of_terminal();
     fmt::print("{}", redrawn(watch.screen({.columns = size.columns, .rows = size.rows - 1})));
     std::fflush(stdout);
-    ::poll(nullptr, 0, static_cast<int>(1000 * seconds));  // a signal ends it
+    ::poll(nullptr, 0, static_cast<int>(1000 * seconds));  // a signal ends the wait
   }
 }
 

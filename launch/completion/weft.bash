@@ -1,7 +1,7 @@
-# launch/completion/weft.bash: completes weft's commands, options and their values in bash, as the program names them.
-# Where nothing fits, bash completes files.
+# launch/completion/weft.bash: completes weft's commands, options and values in bash. The program itself lists them.
+# If nothing matches, bash completes file names.
 
-# The last command on the line before the cursor: of `weft launch -n 4 train`, train; of `weft inspect model`, both words.
+# Prints the last command before the cursor: `train` in `weft launch -n 4 train`, both words in `weft inspect model`.
 _weft_command() {
   local word found=
   for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do

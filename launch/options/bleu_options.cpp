@@ -1,4 +1,4 @@
-// launch/options/bleu_options.cpp: names and help of the options, and checks of their combinations.
+// launch/options/bleu_options.cpp: names and help texts of the options, and checks of their combinations.
 #include "launch/options/bleu_options.h"
 
 #include <fmt/format.h>
@@ -20,33 +20,33 @@ constexpr int64_t kMaxSamples = 1'000'000;
 
 void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
-                     "the translation, one sentence a line; - or none: standard input; several: the first is the "
+                     "files to score, one sentence per line; - or none = standard input; the first of several is the "
                      "baseline");
-  options.add("reference", r.reference_files, "reference translation, line by line (- : standard input); repeatable");
-  options.add("metrics", r.metric_lists, "bleu, chrf and ter, separated by commas; bleu,chrf if not given");
+  options.add("reference", r.reference_files, "reference translation, line by line; - = standard input; repeatable");
+  options.add("metrics", r.metric_lists, "any of bleu, chrf and ter, separated by commas; default: bleu,chrf");
   options.add("tokenize", r.bleu.tokenizer,
-              "BLEU's tokenizer: 13a (for ordinary text), intl, char, zh or none (splits at spaces)");
+              "BLEU's tokenizer: 13a (for most languages), intl, char, zh or none (splits at spaces)");
   options.add("smooth", r.bleu.smoothing, "BLEU's smoothing for n-grams without a match: exp, floor, add-k or none");
-  options.add("smooth-value", r.smooth_value, "value of floor (0.1 if not given) and add-k (1)");
-  options.add("lowercase", r.bleu.lower_case, "ignore case (BLEU and chrF; TER does by default)");
+  options.add("smooth-value", r.smooth_value, "value for --smooth floor (default 0.1) or add-k (default 1)");
+  options.add("lowercase", r.bleu.lower_case, "ignore case in BLEU and chrF (TER ignores it by default)");
   options.add("effective-order", r.bleu.effective_order,
-              "leave out n-grams longer than the text; for single sentences");
-  options.add("chrf-word-order", r.chrf.word_order, "word n-grams in chrF: 0 gives chrF2, 2 gives chrF2++");
-  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER: compare with case");
-  options.add("ter-normalized", r.ter.normalized, "TER: split punctuation off first");
-  options.add("ter-no-punct", r.ter.no_punct, "TER: leave punctuation out");
-  options.add("ter-asian-support", r.ter.asian_support, "TER: extend both to Chinese and Japanese characters");
-  options.add("confidence", r.confidence, "95 % interval of each score, by bootstrap");
-  options.add("confidence-n", r.confidence_n, "number of resamples");
-  options.add("paired-bs", r.paired_bs,
-              "test whether each system differs from the first by more than chance, by bootstrap");
-  options.add("paired-bs-n", r.paired_bs_n, "number of resamples");
-  options.add("paired-ar", r.paired_ar, "the same test by approximate randomisation");
-  options.add("paired-ar-n", r.paired_ar_n, "number of trials");
-  options.add("seed", r.seed, "seed of resampling and randomisation");
-  options.add("width", r.width, "digits after the point");
+              "skip n-gram orders that are longer than the text; for single sentences");
+  options.add("chrf-word-order", r.chrf.word_order, "maximum order of word n-grams in chrF: 0 = chrF2, 2 = chrF2++");
+  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER: distinguish upper and lower case");
+  options.add("ter-normalized", r.ter.normalized, "TER: split off punctuation first");
+  options.add("ter-no-punct", r.ter.no_punct, "TER: remove punctuation");
+  options.add("ter-asian-support", r.ter.asian_support,
+              "TER: --ter-normalized and --ter-no-punct also treat Chinese and Japanese characters");
+  options.add("confidence", r.confidence, "print the 95 % bootstrap confidence interval of each score");
+  options.add("confidence-n", r.confidence_n, "number of resamples for --confidence");
+  options.add("paired-bs", r.paired_bs, "test each system's difference from the first for significance, by bootstrap");
+  options.add("paired-bs-n", r.paired_bs_n, "number of resamples for --paired-bs");
+  options.add("paired-ar", r.paired_ar, "the same test by approximate randomization");
+  options.add("paired-ar-n", r.paired_ar_n, "number of trials for --paired-ar");
+  options.add("seed", r.seed, "seed of resampling and randomization");
+  options.add("width", r.width, "digits after the decimal point");
   options.add("json", r.json, "print one JSON object with all digits");
-  options.add("quiet", r.quiet, "no progress on standard error");
+  options.add("quiet", r.quiet, "print no progress");
 }
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
@@ -67,7 +67,6 @@ std::vector<std::string> parse_metrics(const std::vector<std::string>& lists) {
   return metrics.empty() ? std::vector<std::string>{"bleu", "chrf"} : metrics;
 }
 
-// Refuses options that have no effect.
 void check_used(const Options& options, const BleuRequest& r) {
   const auto needs = [&](const char* option, bool is_used, const char* what) {
     if (options.given(option) && !is_used) fail(ErrorKind::usage, fmt::format("--{} needs {}", option, what));
@@ -80,7 +79,7 @@ void check_used(const Options& options, const BleuRequest& r) {
   for (const char* option : {"ter-case-sensitive", "ter-normalized", "ter-no-punct", "ter-asian-support"})
     needs(option, ter, "ter among the --metrics");
   if (r.bleu.lower_case && r.ter.case_sensitive)
-    fail(ErrorKind::usage, "--lowercase is without case and --ter-case-sensitive with it: give one of them");
+    fail(ErrorKind::usage, "--lowercase ignores case and --ter-case-sensitive does not: give one of them");
   needs("ter-asian-support", r.ter.normalized || r.ter.no_punct, "--ter-normalized or --ter-no-punct");
   needs("confidence-n", r.confidence, "--confidence");
   needs("paired-bs-n", r.paired_bs, "--paired-bs");
@@ -92,26 +91,29 @@ void check_systems(const BleuRequest& r) {
   const auto num_standard_input = std::count(r.hypothesis_files.begin(), r.hypothesis_files.end(), "-") +
                                   std::count(r.reference_files.begin(), r.reference_files.end(), "-");
   if (num_standard_input + r.hypothesis_files.empty() > 1)
-    fail(ErrorKind::usage, "standard input can be one text only: name the hypotheses' and the references' files");
+    fail(ErrorKind::usage, "standard input can be only one text: name the files of the other texts");
   for (size_t i = 0; i < r.hypothesis_files.size(); ++i) {
     const std::string& file = r.hypothesis_files[i];
     if (!r.metric_lists.empty() && has(kMetrics, file))
-      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis' file: write --metrics {1},{0} (or ./{0})", file,
+      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis file: write --metrics {1},{0} (or ./{0})", file,
                                          r.metric_lists.back()));
     if (std::find(r.hypothesis_files.begin(), r.hypothesis_files.begin() + i, file) != r.hypothesis_files.begin() + i)
       fail(ErrorKind::usage, fmt::format("the hypothesis {} is given twice", file));
   }
   if ((r.paired_bs || r.paired_ar) && r.hypothesis_files.size() < 2)
-    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and one or more others");
-  if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "one paired test at a time: --paired-bs or --paired-ar");
+    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and at least one other");
+  if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "--paired-bs and --paired-ar: give one of them");
   if (r.paired_bs && r.confidence)
-    fail(ErrorKind::usage, "--paired-bs gives the intervals of its own resamples: leave --confidence out");
+    fail(ErrorKind::usage, "--paired-bs prints the intervals of its own resamples: leave out --confidence");
 }
 
 }  // namespace
 
 bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
-  Options options("bleu --reference FILE [--reference FILE2 ...] [HYPOTHESIS ...] [options]");
+  Options options(
+      "bleu --reference FILE [--reference FILE2 ...] [HYPOTHESIS ...] [options]\n\n"
+      "Scores one or more translations of a text by the rules of sacreBLEU.\n\n"
+      "  weft bleu --reference test.de --paired-bs baseline.txt new.txt");
   describe(options, r);
   if (!options.parse(args)) return false;
   options.require("reference");

@@ -1,4 +1,4 @@
-// launch/options/decode_options.h: search options of `weft translate` and `weft evaluate`; the defaults are
+// launch/options/decode_options.h: search options of `weft translate` and `weft evaluate`. Their defaults come from
 // the checkpoint's [decode] section, which is known only after the command line has named the checkpoint.
 #pragma once
 
@@ -8,7 +8,7 @@
 namespace weft {
 
 void add_decode_options(Options& options, DecodeConfig& decode);
-// Takes what was not given from `saved`, the checkpoint's options, but nbest is 1 then. Checks them all.
+// Takes options that were not given from `saved`, the checkpoint's options, except nbest, which becomes 1. Checks all.
 void complete_decode_options(const Options& options, const DecodeConfig& saved, DecodeConfig& decode);
 void check_decode_options(const DecodeConfig& decode);  // errors name the options
 

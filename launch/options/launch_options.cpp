@@ -15,27 +15,27 @@ namespace {
 constexpr char kUsage[] =
     R"(launch [-n N] [--hosts a:4,b:4] [--restarts K] COMMAND [options of COMMAND]
 
-Starts the ranks of train, translate, score, evaluate or bench: with Open MPI's mpirun, or with srun inside a
-Slurm allocation. Ctrl-C and SIGTERM stop a training run after the step under way and a save, however long
-they take; repeated two seconds later, at once. The exit status is that of the ranks.
+Starts the ranks of train, translate, score, evaluate or bench with Open MPI's mpirun, or with srun inside a
+Slurm allocation. After Ctrl-C or SIGTERM a training run finishes its step, saves and stops; a second one, two
+seconds later or more, stops it immediately. The exit status is the status of the ranks.
 
   weft launch -n 4 train --config my.cfg --parallel.tp=2          4 ranks on this machine
   weft launch --hosts a:4,b:4 train --config my.cfg               8 ranks on two hosts, reached by ssh
-  weft launch -n 4 --restarts 20 train --config my.cfg            starts again after a failure
-  weft launch -n 2 translate --checkpoint run < in.en > out.de    other commands, too
+  weft launch -n 4 --restarts 20 train --config my.cfg            restarts up to 20 times after failures
+  weft launch -n 2 translate --checkpoint run < in.en > out.de    translates on 2 ranks
   weft launch -n 4 --dry-run train --config my.cfg                prints the command line of mpirun
 
-docs/cluster.md has more: settings of Open MPI, restarts, hosts that are gone.)";
+See docs/cluster.md for settings of Open MPI, restarts and lost hosts.)";
 
 void describe_options(Options& options, LaunchOptions& o) {
-  options.add("ranks", o.ranks, "or -n N: ranks to start; if not given, all slots of --hosts, or of the allocation");
-  options.add("hosts", o.hosts, "hosts and how many ranks each may have: a:4,b:4; if not given, this machine");
-  options.add("restarts", o.restarts, "train: how often to start again after a rank or a host failed");
-  options.add("mpirun", o.mpirun, "Open MPI's mpirun; if not given, beside weft or on PATH, and srun in Slurm");
+  options.add("ranks", o.ranks, "or -n N: number of ranks; default: all slots of --hosts or of the allocation");
+  options.add("hosts", o.hosts, "hosts and the maximum number of ranks on each: a:4,b:4; default: this machine");
+  options.add("restarts", o.restarts, "train: maximum number of restarts after a rank or a host failed");
+  options.add("mpirun", o.mpirun, "path of Open MPI's mpirun; default: next to weft or on PATH; in Slurm, srun");
   options.add("dry-run", o.dry_run, "print the command line that would start the ranks, and stop");
 }
 
-// mpirun and srun know -n N and -nN.
+// Like mpirun and srun, accepts -n N and -nN.
 std::string with_long_name(const std::string& word) {
   if (word == "-n") return "--ranks";
   return word.starts_with("-n") ? "--ranks=" + word.substr(word[2] == '=' ? 3 : 2) : word;
@@ -46,7 +46,8 @@ void check(const LaunchOptions& o) {
   if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 or more", o.ranks));
   if (o.restarts < 0) fail(ErrorKind::usage, fmt::format("restarts = {}: give 0 or more", o.restarts));
   if (o.restarts > 0 && o.command != "train")
-    fail(ErrorKind::usage, fmt::format("--restarts is for train, which resumes; leave it out for {}", o.command));
+    fail(ErrorKind::usage,
+         fmt::format("--restarts applies only to train, which can resume: leave it out for {}", o.command));
 }
 
 }  // namespace

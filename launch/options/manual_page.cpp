@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// A description has lines of its own, such as examples.
+// Descriptions keep their line ends because they contain examples.
 std::string as_it_stands(const std::string& text) {
   return ".nf\n" + roff(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
 }
@@ -22,7 +22,7 @@ std::string option(const Field& field) {
 
 }  // namespace
 
-// A backslash and a minus sign have names, and a line must not begin as a request does.
+// Escapes backslashes and minus signs, and lines that roff would take for a request.
 std::string roff(const std::string& text) {
   std::string out;
   bool starts_line = true;
@@ -70,11 +70,10 @@ std::string manual_body(const HelpText& help) {
     text += option(field);
   }
   return text +
-         ".SH EXIT STATUS\n0 done; 2 usage or configuration; 3 data; 4 no loadable checkpoint; 5 input or output;\n"
+         ".SH EXIT STATUS\n0 success; 2 usage or configuration; 3 data; 4 no loadable checkpoint; 5 input or output;\n"
          "6 another rank was lost; 7 the run diverged; 1 a bug in Weft; 128 + N stopped by signal N.\n"
          ".SH SEE ALSO\n.BR weft (1)\n.PP\n"
-         "Documents and configurations that are named here, such as docs/running.md, are installed in "
-         "share/doc/weft.\n";
+         "The documents and configurations named here, such as docs/running.md, are installed in share/doc/weft.\n";
 }
 
 }  // namespace weft

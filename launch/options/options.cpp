@@ -1,4 +1,4 @@
-// launch/options/options.cpp: Boost.Program_options splits the arguments; the fields parse the values.
+// launch/options/options.cpp: Boost.Program_options splits the arguments, and the fields parse the values.
 #include "launch/options/options.h"
 
 #include <fmt/format.h>
@@ -20,8 +20,7 @@ bool is_flag(const std::string& argument, const std::vector<Field>& fields) {
                      [&](const Field& field) { return field.is_flag && argument == "--" + field.key; });
 }
 
-// Boost does not support flags with an optional value (`--json`, `--json false`) and empty values
-// (`--data.valid=`).
+// Rewrites what Boost does not support: flags with an optional value (`--json false`), empty values (`--data.valid=`).
 std::vector<std::string> for_boost(const std::vector<std::string>& args, const std::vector<Field>& fields) {
   std::vector<std::string> out;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -118,10 +117,11 @@ void Options::take_positional(const std::string& text) {
 }
 
 void Options::require(const std::string& key) const {
-  if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage_));
+  const std::string usage = usage_.substr(0, usage_.find('\n'));
+  if (!given(key)) fail(ErrorKind::usage, fmt::format("--{} is missing; usage: weft {}", key, usage));
   const auto [begin, end] = given_.equal_range(key);
   if (std::any_of(begin, end, [](const auto& option) { return option.second.empty(); }))
-    fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage_));
+    fail(ErrorKind::usage, fmt::format("--{} has no value; usage: weft {}", key, usage));
 }
 
 std::string Options::help(HelpFormat format) const {

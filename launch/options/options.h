@@ -1,16 +1,16 @@
 // launch/options/options.h: parses the options of a subcommand and prints its --help.
 //
 //   Options options("pack --source FILE --target FILE --output DIR [options]");
-//   options.add("source", source, "text, one sentence a line");       // --source FILE or --source=FILE
+//   options.add("source", source, "text, one sentence per line");     // --source FILE or --source=FILE
 //   options.section("decode", decode);                                // --decode.beam=5
 //   options.positional("FILE", files, "what to inspect");             // arguments without a name
 //   if (!options.parse(args)) return 0;                               // --help was printed
-//   options.require("source");                                        // an Error of kind usage without a value
+//   options.require("source");                                        // Error of kind usage if it has no value
 //
-// --help=man prints a man page, --help=words what shells complete (launch/options/help_format.h).
+// --help=man prints a man page, and --help=words prints what shells complete (launch/options/help_format.h).
 //
-// A bool is a flag: `--json` alone, `--json=true` or `--json false`. An unknown option is an Error with the
-// nearest name. The constructor's text is the usage line without the program's name.
+// A bool is a flag: `--json`, `--json=true` or `--json false`. For an unknown option the Error suggests the nearest
+// name. The constructor's text is the usage line without the program's name, then perhaps a description.
 #pragma once
 
 #include <map>
@@ -49,9 +49,9 @@ class Options {
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
-  // Once more, after the variables got other defaults: the values that parse() found, but not those of lists.
+  // Sets the values that parse() found again, except for lists. Call it after the variables got other defaults.
   void set_given() const;
-  size_t num_before_positional(const std::vector<std::string>& args) const;  // options, and their values
+  size_t num_before_positional(const std::vector<std::string>& args) const;  // number of options and their values
   void require(const std::string& key) const;
   std::string help(HelpFormat format = HelpFormat::text) const;
 

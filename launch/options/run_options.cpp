@@ -1,4 +1,4 @@
-// launch/options/run_options.cpp: parses twice: first to find the file.
+// launch/options/run_options.cpp: parses the arguments twice, first to find the file.
 #include "launch/options/run_options.h"
 
 #include "launch/options/options.h"
@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// --help shows the options of a stage called NAME.
+// --help shows the options of a stage named NAME.
 void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& config) {
   for (const std::string& arg : args) {
     if (arg.starts_with("--help") && config.stages.empty())
@@ -23,8 +23,11 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
   const auto parse = [&](RunConfig& into) {
     dry_run = false;
     add_stages_of_arguments(args, into);
-    Options options("train --config FILE [--section.key=value ...]");
-    options.add("config", file, "a .cfg file; options on the command line override it");
+    Options options(
+        "train --config FILE [--section.key=value ...]\n\n"
+        "Trains a model, or resumes the run in train.output. Use weft launch to train on several ranks.\n\n"
+        "  weft train --config configs/multi30k.cfg --train.minutes=60");
+    options.add("config", file, ".cfg file with options; the command line overrides it");
     options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
     options.sections(into);
     options.show_first({"config", "data.train", "data.valid", "train.output", "train.minutes", "train.steps",

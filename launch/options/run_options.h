@@ -1,7 +1,7 @@
-// launch/options/run_options.h: the arguments of `weft train`: a configuration from a file and the command line.
+// launch/options/run_options.h: reads the configuration of `weft train` from a file and the command line.
 //
 // On the command line an option of a .cfg file is `--section.key=value` or `--section.key value`, which overrides the
-// file. An option --stage.NAME.key makes a stage.
+// file. An option --stage.NAME.key creates a stage.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// --config FILE, --dry-run, --section.key=value. False if --help was printed.
+// Reads --config FILE, --dry-run and --section.key=value. Returns false if --help was printed.
 bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// launch/options/tag_options.h: the tags of all lines of `weft translate`, `weft evaluate` and `weft score`.
+// launch/options/tag_options.h: options of `weft translate`, `weft evaluate` and `weft score` for tags on all lines.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ struct TagRequest {
   std::string tag, target_tag;  // names with spaces between them
 
   void add_to(Options& options) {
-    options.add("tag", tag, "tags in front of every source, such as '<2de>'; see docs/tags.md");
-    options.add("target-tag", target_tag, "tags with which every translation begins; they are not in its text");
+    options.add("tag", tag, "tags to put before every source, for example '<2de>'; see docs/tags.md");
+    options.add("target-tag", target_tag, "tags that every translation starts with; its text does not contain them");
   }
   TaggedLine line(const std::string& text) const {
     return {.text = text, .tag = tag, .target_tag = target_tag, .prefix = ""};
   }
-  void check(const Translator& translator) const {  // a usage Error for a tag that the model's tokenizers lack
+  void check(const Translator& translator) const {  // Error of kind usage if the model's tokenizers lack a tag
     check_tags(tag, translator.source_tokenizer(), "--tag");
     check_tags(target_tag, translator.target_tokenizer(), "--target-tag");
   }

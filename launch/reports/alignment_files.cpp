@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kHeading = ": cross-attention, ";  // of a drawing, after "line N"
+constexpr const char* kHeading = ": cross-attention, ";  // follows "line N" in a drawing's title
 
-constexpr int kDrawingSize = 1100;  // of the cells, unless they would become too small
+constexpr int kDrawingSize = 1100;  // pixels for all cells, unless they would become too small
 constexpr int kSmallestCell = 6, kLargestCell = 22, kLabelFont = 13;
 
 enum class Form { pharaoh, json_lines, drawings };
@@ -35,13 +35,14 @@ enum class Form { pharaoh, json_lines, drawings };
 Form form_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string(), ending = fs::path(path).extension().string();
   for (const std::string known : {".svg", ".jsonl"}) {
-    if (name == known) fail(ErrorKind::usage, fmt::format("--alignment {}: a name is missing before {}", path, known));
+    if (name == known)
+      fail(ErrorKind::usage, fmt::format("--alignment {}: the name before {} is missing", path, known));
     if (ending == known) return known == ".svg" ? Form::drawings : Form::json_lines;
     std::string lower = ending;
     std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
     if (edit_distance(lower, known) <= static_cast<int>(known.size()) / 3)
       fail(ErrorKind::usage,
-           fmt::format("--alignment {}: the ending '{}' is not known; did you mean {}?", path, ending, known));
+           fmt::format("--alignment {}: unknown extension '{}'; did you mean {}?", path, ending, known));
   }
   return Form::pharaoh;
 }
@@ -52,7 +53,7 @@ std::vector<std::string> labels(const std::vector<int32_t>& ids, const Tokenizer
   return pieces;
 }
 
-// nlohmann does not escape U+0085, U+2028 and U+2029, which some readers take for line ends.
+// Also escapes U+0085, U+2028 and U+2029, which some readers take for line ends and nlohmann does not escape.
 std::string to_one_json_line(const nlohmann::json& json) {
   const std::string text = json.dump();
   std::string line;
@@ -97,7 +98,7 @@ class LinesFile : public AlignmentFile {
   Format format_;
 };
 
-// Whether Weft drew the file: others of such a name are never removed.
+// True if Weft drew the file. Other files with such a name are never removed.
 bool is_drawing(const fs::path& path) {
   std::string start(1000, '\0');
   std::ifstream in(path, std::ios::binary);
@@ -105,7 +106,7 @@ bool is_drawing(const fs::path& path) {
   return start.find("<title>line ") != std::string::npos && start.find(kHeading) != std::string::npos;
 }
 
-bool is_numbered(const std::string& stem, const std::string& name) {  // name-0001, name-0002, ... of `name`
+bool is_numbered(const std::string& stem, const std::string& name) {  // true for name-0001, name-0002, ...
   return stem.size() >= name.size() + 5 && stem.starts_with(name + "-") &&
          std::all_of(stem.begin() + static_cast<std::ptrdiff_t>(name.size()) + 1, stem.end(),
                      [](unsigned char c) { return std::isdigit(c); });
@@ -120,7 +121,7 @@ class Drawings : public AlignmentFile {
   }
   void add(const Alignment& alignment) override {
     std::string svg = draw_(alignment, ++lines_);
-    if (lines_ == 1) {  // it may be the only one
+    if (lines_ == 1) {  // which may be the only line
       first_ = std::move(svg);
       return;
     }
@@ -132,7 +133,7 @@ class Drawings : public AlignmentFile {
   }
 
  private:
-  // Drawings of an earlier text with more lines, or with one, would look as if they belonged to this one.
+  // Drawings of an earlier text with another number of lines would look as if they belonged to this text.
   void remove_earlier() const {
     const std::string name = path_.stem().string();
     std::vector<fs::path> earlier;
@@ -161,16 +162,15 @@ class Drawings : public AlignmentFile {
 void AlignmentRequest::add_to(Options& options) {
   options.add(
       "alignment", files,
-      "write cross-attention: NAME.svg draws it (several lines: NAME-0001.svg, ..., replacing earlier drawings), "
-      "NAME.jsonl has all numbers, other names get Pharaoh's `0-0 2-1`; repeatable");
-  options.add("alignment-layer", layer, "decoder layer: last, mean, or a number from 0");
-  options.add("alignment-head", head, "head: mean, or a number from 0");
+      "write cross-attention to NAME.svg (a drawing; several lines: NAME-0001.svg, ..., replacing earlier ones), "
+      "NAME.jsonl (all weights) or another name (Pharaoh's `0-0 2-1`); repeatable");
+  options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean, or a number from 0");
+  options.add("alignment-head", head, "attention head for --alignment: mean, or a number from 0");
 }
 
 void AlignmentRequest::check(const Options& options) const {
   for (const char* name : {"alignment-layer", "alignment-head"})
-    if (options.given(name) && !wanted())
-      fail(ErrorKind::usage, fmt::format("--{} chooses what --alignment FILE keeps, which is not given", name));
+    if (options.given(name) && !wanted()) fail(ErrorKind::usage, fmt::format("--{} needs --alignment FILE", name));
 }
 
 void AlignmentRequest::check_files() const {
@@ -210,7 +210,7 @@ std::string json_line(const Alignment& a, const Tokenizer& source, const Tokeniz
 }
 
 std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer& target, const std::string& title) {
-  double most = 0;  // scales the colours: a diffuse map would otherwise be almost white
+  double most = 0;  // scales the colors, because a diffuse map would otherwise be almost white
   for (const float weight : a.weights)
     if (std::isfinite(weight)) most = std::max(most, static_cast<double>(weight));
   const auto longest = static_cast<int>(std::max({a.source.size(), a.target.size(), size_t{1}}));

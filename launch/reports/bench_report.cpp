@@ -39,7 +39,6 @@ std::string peak_text(const BenchReport& r) {
   return s;
 }
 
-// One row for each layer, with its three passes.
 std::string products_text(const BenchReport& r) {
   std::string s = fmt::format("\nmatrix products: best and median GFLOP/s, share of the peak\n  {:<11}{:<19}", "",
                               "rows x out x in");
@@ -53,7 +52,7 @@ std::string products_text(const BenchReport& r) {
   return s + "\n";
 }
 
-// Sums over the kinds of an op: bytes over time, compared with the time of copies.
+// Sums over all shapes of an op, to compare its time with the time of copies.
 struct OpRate {
   std::string op;
   int64_t calls = 0;
@@ -80,7 +79,7 @@ std::string kernels_text(const BenchReport& r) {
     const CopyRate& copy = r.copies[i];
     s += fmt::format("   {}: {:.1f}", format_bytes(static_cast<size_t>(copy.bytes)), copy.bytes_per_second / kGiga);
   }
-  s += fmt::format("\n\nops of a block, one by one: calls, best time of all, GB/s and share of a copy's, GFLOP/s\n");
+  s += fmt::format("\n\nops of a block, one by one: calls, total best time, GB/s, share of a copy's rate, GFLOP/s\n");
   for (const OpRate& o : rates_by_op(r)) {
     s += fmt::format("  {:<24} {:>5} {:>12.6f} s {:>8.1f} {:>6.1f} %", o.op, o.calls, o.seconds,
                      o.bytes / o.seconds / kGiga, 100 * o.copy_seconds / o.seconds);
@@ -96,13 +95,13 @@ std::string step_text(const BenchReport& r) {
     for (const auto& [name, seconds] : times)
       s += fmt::format("  {:<44} {:>10.4f} s {:>6.1f} %\n", name, seconds, 100 * seconds / t.looked_at);
   };
-  if (t.looked_at != t.seconds) s += fmt::format("  of a further step, {:.4g} s, waiting for each op\n", t.looked_at);
+  if (t.looked_at != t.seconds)
+    s += fmt::format("  parts of another step, {:.4g} s, that waits for each op\n", t.looked_at);
   table(t.phases);
   s += "  by part\n";
   table(t.parts);
-  return s +
-         fmt::format("\n{:.0f} target tokens/s; {:.1f} GFLOP/s of the model, {:.1f} % of the peak of {:.0f} (MFU)\n",
-                     r.tokens_per_second(), r.flops_per_second() / kGiga, 100 * r.mfu(), r.peak() / kGiga);
+  return s + fmt::format("\n{:.0f} target tokens/s; {:.1f} GFLOP/s of the model, {:.1f} % of the peak {:.0f} (MFU)\n",
+                         r.tokens_per_second(), r.flops_per_second() / kGiga, 100 * r.mfu(), r.peak() / kGiga);
 }
 
 std::string all_reduce_text(const BenchReport& r) {

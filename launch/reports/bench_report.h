@@ -7,7 +7,7 @@
 
 namespace weft {
 
-inline constexpr double kGiga = 1e9;  // unit of both reports
+inline constexpr double kGiga = 1e9;  // the unit in both reports
 
 std::string bench_text(const BenchReport& report);
 std::string bench_json(const BenchReport& report);

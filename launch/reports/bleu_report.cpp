@@ -1,4 +1,4 @@
-// launch/reports/bleu_report.cpp: prints the same numbers as lines, aligned tables or JSON.
+// launch/reports/bleu_report.cpp: formats scores as lines, aligned tables or JSON.
 #include "launch/reports/bleu_report.h"
 
 #include <fmt/format.h>
@@ -15,10 +15,10 @@ namespace {
 constexpr double kSignificant = 0.05;
 
 const char* test_name(PairedTest test) {
-  return test == PairedTest::bootstrap ? "paired bootstrap" : "paired approximate randomisation";
+  return test == PairedTest::bootstrap ? "paired bootstrap" : "paired approximate randomization";
 }
 
-// "nrefs:1|bs:1000|seed:12345|case:mixed|...": with the parameters of intervals and p-values.
+// Inserts the parameters of intervals and p-values: "nrefs:1|bs:1000|seed:12345|case:mixed|...".
 std::string signature(const BleuReport& report, const Metric& metric) {
   std::string fields;
   if (report.num_resamples > 0) fields += fmt::format("bs:{}|", report.num_resamples);
@@ -28,7 +28,7 @@ std::string signature(const BleuReport& report, const Metric& metric) {
   return text.insert(text.find('|') + 1, fields);
 }
 
-// A result equal to the baseline's is never significant, even if no sample differs more.
+// A score equal to the baseline's is never significant, even if no sample shows a larger difference.
 bool is_significant(const MetricReport& metric, size_t system) {
   const SystemResult& result = metric.results[system];
   return result.p_value && *result.p_value < kSignificant && result.score != metric.results[0].score;
@@ -38,8 +38,7 @@ std::string interval_text(const Interval& interval, int num_digits) {
   return fmt::format("{:.{}f} ± {:.{}f}", interval.mean, num_digits, interval.half_width, num_digits);
 }
 
-// "BLEU|... = 27.3 (μ = 27.3 ± 0.8) 58.1/...": the metric's line with the longer signature and the interval
-// after the score.
+// Inserts the complete signature and the interval into the metric's line: "BLEU|... = 27.3 (μ = 27.3 ± 0.8) 58.1/...".
 std::string single_line(const BleuReport& report, const MetricReport& m, int num_digits) {
   std::string line = m.metric.line(m.sums[0], num_digits);
   line.replace(line.find(m.metric.signature), m.metric.signature.size(), signature(report, m.metric));
@@ -59,7 +58,6 @@ using Row = std::vector<std::string>;
 
 size_t columns(const std::string& text) { return static_cast<size_t>(num_characters(text)); }
 
-// The first column is left-aligned, the others right-aligned.
 std::string table(const std::vector<Row>& rows) {
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows)
@@ -137,7 +135,7 @@ std::string to_text(const BleuReport& report, int num_digits) {
     return text;
   }
   return text + fmt::format(
-                    "p: how likely chance alone makes a larger difference from {}, the baseline; * below {}\n"
+                    "p: probability of a larger difference from {}, the baseline, by chance; *: p < {}\n"
                     "({}, {} trials, seed {})\n",
                     labels(report)[0], kSignificant, test_name(report.test), report.num_trials, report.seed);
 }

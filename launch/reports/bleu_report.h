@@ -1,7 +1,7 @@
 // launch/reports/bleu_report.h: results of `weft bleu` as lines and tables, or as JSON.
 //
-// One system: a line for each metric, in sacreBLEU's format. Several: a table with a line for each system or,
-// with intervals and p-values, one such table for each metric.
+// One system gives one line per metric, in sacreBLEU's format. Several systems give a table with a line per system or,
+// with intervals and p-values, one such table per metric.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ enum class PairedTest : uint8_t { none, bootstrap, randomisation };
 
 struct MetricReport {
   Metric metric;
-  std::vector<std::vector<double>> sums;  // of each system
-  std::vector<SystemResult> results;      // of each system
+  std::vector<std::vector<double>> sums;  // [system][number]
+  std::vector<SystemResult> results;      // [system]
 };
 
 struct BleuReport {
-  std::vector<std::string> systems;  // their files; of a paired test the first is the baseline
+  std::vector<std::string> systems;  // file names; in a paired test the first is the baseline
   int64_t num_segments = 0;
   PairedTest test = PairedTest::none;
-  int64_t num_trials = 0;     // of the test
-  int64_t num_resamples = 0;  // of the intervals; 0: no intervals
+  int64_t num_trials = 0;     // trials of the test
+  int64_t num_resamples = 0;  // resamples for the intervals; 0: no intervals
   uint64_t seed = 0;
   std::vector<MetricReport> metrics;
 };

@@ -66,7 +66,6 @@ nlohmann::json to_json(const TerScore& ter) {
           {"reference_length", ter.stats.reference_length}};
 }
 
-// The three metrics differ only in `stats_of_segment` and `score_of_sums`.
 template <typename StatsOfSegment, typename ScoreOfSums>
 Metric make_metric(std::string key, std::string name, std::string signature, StatsOfSegment stats_of_segment,
                    ScoreOfSums score_of_sums) {

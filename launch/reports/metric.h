@@ -1,5 +1,5 @@
-// launch/reports/metric.h: a common interface of BLEU, chrF and TER: numbers of each segment, and the score
-// of their sums.
+// launch/reports/metric.h: a common interface of BLEU, chrF and TER: statistics per segment, and the score of their
+// sum.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@ namespace weft {
 using Sums = std::span<const double>;
 
 struct Metric {
-  std::string key;        // on the command line and in JSON: bleu, chrf, ter
-  std::string name;       // as printed: BLEU, chrF2++, TER
-  std::string signature;  // everything its numbers depend on
+  std::string key;        // name on the command line and in JSON: bleu, chrf, ter
+  std::string name;       // printed name: BLEU, chrF2++, TER
+  std::string signature;  // everything on which its numbers depend
   std::function<std::vector<double>(std::string_view hypothesis, const std::vector<std::string_view>& references)>
       segment;
   std::function<double(Sums)> score;

@@ -1,4 +1,4 @@
-// launch/reports/pack_summary.cpp: a table of counts, and texts.
+// launch/reports/pack_summary.cpp: prints a table of counts, and the texts of dropped pairs.
 #include "launch/reports/pack_summary.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// For a terminal: without control characters.
+// Replaces control characters and line breaks, which a terminal would obey, by spaces.
 std::string shown_line(std::string_view text) {
   std::string line;
   for (size_t i = 0; i < text.size();) {
@@ -41,15 +41,15 @@ void print_pairs(const EncodeCounts& c, const PackOptions& options) {
   }
   if (options.documents > 0) print_row("empty lines between documents", with_commas(c.borders));
   print_row("pairs kept", with_commas(c.kept));
-  if (options.documents > 0) print_row("joined to", with_commas(c.packed));
+  if (options.documents > 0) print_row("joined into", with_commas(c.packed));
 }
 
 void print_variants(const PackSummary& summary) {
   const Variants variants = variants_of(summary.variants);
   if (variants.count == 0) return;
-  fmt::print("  {:<38} {:>14}\n", "variants of each pair", variants.count);
+  fmt::print("  {:<38} {:>14}\n", "variants per pair", variants.count);
   for (const auto& [option, value] : variants.made_by) fmt::print("    {:<14} {}\n", option, value);
-  fmt::print("  {:<38} {:>14}\n", "variants too long, now the plain pair", with_commas(summary.counts.plain_variants));
+  fmt::print("  {:<38} {:>14}\n", "too long, replaced by the plain pair", with_commas(summary.counts.plain_variants));
 }
 
 void print_tokens(const Manifest& m, const EncodeCounts& c) {
@@ -60,10 +60,10 @@ void print_tokens(const Manifest& m, const EncodeCounts& c) {
   print_row(m.variants.count > 0 ? "tokens of all variants" : "tokens", with_commas(m.source_tokens),
             with_commas(m.target_tokens));
   print_row("longest sentence, tokens", with_commas(m.longest_source), with_commas(m.longest_target));
-  each("tokens a word", [](const SideCounts& s) {
+  each("tokens per word", [](const SideCounts& s) {
     return fmt::format("{:.2f}", s.words == 0 ? 0.0 : static_cast<double>(s.tokens) / static_cast<double>(s.words));
   });
-  each("bytes of characters not in vocabulary", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
+  each("bytes of out-of-vocabulary characters", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
   each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.tokens); });
 }
 
@@ -74,9 +74,9 @@ void print_output(const PackSummary& summary, const std::string& folder, double 
   print_row(extended ? "shards added" : "shards", with_commas(summary.num_added_shards));
   print_row("bytes", with_commas(summary.bytes));
   print_row("seconds", fmt::format("{:.1f}", seconds));
-  print_row("pairs a second", with_commas(static_cast<int64_t>(pairs_read / std::max(seconds, 1e-3))));
+  print_row("pairs per second", with_commas(static_cast<int64_t>(pairs_read / std::max(seconds, 1e-3))));
   if (extended)
-    fmt::print("  added to {}, which now has {} pairs in {} shards\n", folder, with_commas(m.num_pairs),
+    fmt::print("  added to {}, which now contains {} pairs in {} shards\n", folder, with_commas(m.num_pairs),
                with_commas(std::ssize(m.shards)));
   else
     fmt::print("  packed into {}\n", folder);

@@ -1,4 +1,4 @@
-// launch/reports/pack_summary.h: what `weft pack` read, dropped and wrote, as text on standard output.
+// launch/reports/pack_summary.h: prints what `weft pack` read, dropped and wrote.
 #pragma once
 
 #include "data/packing/packer.h"
@@ -6,6 +6,6 @@
 namespace weft {
 
 void print_pack_summary(const PackSummary& summary, const PackOptions& options, double seconds);
-void print_dropped(const Drops& dropped, const FilterOptions& options);  // the texts that were kept, by reason
+void print_dropped(const Drops& dropped, const FilterOptions& options);  // prints the recorded pairs by reason
 
 }  // namespace weft

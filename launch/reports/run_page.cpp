@@ -1,4 +1,4 @@
-// launch/reports/run_page.cpp: collects a run's records by kind, and puts page, style, script and data together.
+// launch/reports/run_page.cpp: collects the runs' records by kind, and assembles frame, style, script and data.
 #include "launch/reports/run_page.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxPoints = 2000;
 
-Json number_of(const nlohmann::json& record, const std::string& key) {  // null if there is none
+Json number_of(const nlohmann::json& record, const std::string& key) {  // null if the record lacks it
   const auto value = number_at(record, key);
   return value ? Json(*value) : Json();
 }
@@ -30,7 +30,7 @@ Json json_of(const RunPlace& place) {
   return {{"step", place.step}, {"tokens", place.target_tokens}, {"hours", place.seconds / 3600}};
 }
 
-struct Mean {  // of numbers that follow each other
+struct Mean {  // a mean of successive numbers
   double sum = 0;
   int64_t count = 0;
 
@@ -42,7 +42,7 @@ struct Mean {  // of numbers that follow each other
   }
 };
 
-// The curves of steps: neighbouring steps that become one point.
+// Collects the curves of steps, in which neighboring steps become one point.
 class StepCurves {
  public:
   explicit StepCurves(size_t steps) : group_((steps + kMaxPoints - 1) / kMaxPoints) {}
@@ -66,7 +66,7 @@ class StepCurves {
     for (const char* key : kCurves) curves_[key].push_back(numbers_[key].take_mean());
     for (auto& [folder, mean] : corpora_) {
       Json& curve = curves_["corpora"][folder];
-      while (curve.size() + 1 < curves_["step"].size()) curve.push_back(nullptr);  // a later stage has it
+      while (curve.size() + 1 < curves_["step"].size()) curve.push_back(nullptr);  // only a later stage uses the corpus
       curve.push_back(mean.take_mean());
     }
     const double seconds = last_.seconds - first_.seconds;
@@ -95,7 +95,7 @@ Json samples_of(const nlohmann::json& record) {
   return samples;
 }
 
-// Null unless the weights are a matrix with a row for each target and a column for each source token.
+// Returns null unless the weights are a matrix with one row per target token and one column per source token.
 Json attention_of(const nlohmann::json& record) {
   const auto it = record.find("attention");
   if (it == record.end()) return {};
@@ -136,10 +136,10 @@ Json start_of(const nlohmann::json& record, const RunPlace& place) {
 
 struct RankTime {
   int64_t slowest = 0;  // steps in which it was the slowest
-  double waiting = 0;   // of the others then, summed
+  double waiting = 0;   // sum of the others' waiting in these steps
 };
 
-Json ranks_of(const std::map<int64_t, RankTime>& ranks, const Json& hosts) {  // the slowest first
+Json ranks_of(const std::map<int64_t, RankTime>& ranks, const Json& hosts) {  // sorted, the slowest first
   Json all = Json::array();
   for (const auto& [rank, time] : ranks)
     all.push_back({{"rank", rank},
@@ -188,7 +188,7 @@ Json run_of(const PageRun& run) {
           {"rollbacks", rollbacks},   {"stages", stages},           {"ranks", ranks_of(ranks, hosts)}};
 }
 
-// None of a file that is damaged: the page shows it as it is.
+// Returns no options for a damaged file, which the page only shows as text.
 std::vector<CfgOption> options_of(const PageRun& run) {
   try {
     return read_cfg(run.config, "config.cfg");
@@ -197,11 +197,11 @@ std::vector<CfgOption> options_of(const PageRun& run) {
   }
 }
 
-// Options that not all runs have alike, in the order of their files. One that a run's file lacks, since another version
-// wrote it or it belongs to a stage, is null there; and so are all of a run without a file. One that some files lack
-// and that is empty or 0 in the others counts as alike.
+// Returns the options that differ between the runs, in the order of their files. The value is null for a run whose file
+// lacks the option (another version wrote it, or it belongs to a stage) and for a run without a file. An option that
+// some files lack does not differ if it is empty or 0 in the others.
 Json differences_of(const std::vector<PageRun>& runs) {
-  std::vector<CfgOption> options;  // each as the first file has it
+  std::vector<CfgOption> options;  // each with the value of the first file that contains it
   std::vector<std::map<std::string, std::string>> values;
   for (const PageRun& run : runs) {
     auto place = options.begin();
@@ -233,7 +233,7 @@ Json differences_of(const std::vector<PageRun>& runs) {
   return differences;
 }
 
-// Of all mixes: folders, and names that tell them apart.
+// Returns the corpora of all mixes: folders, and short names that distinguish them.
 Json corpora_of(const Json& runs) {
   std::set<std::string> all;
   for (const Json& run : runs)
@@ -277,10 +277,10 @@ nlohmann::ordered_json run_page_data(const std::vector<PageRun>& runs) {
 std::string run_page(const std::vector<PageRun>& runs) {
   std::string title;
   for (const PageRun& run : runs) title += (title.empty() ? "" : ", ") + run.name;
-  // A `<` is inside a string of the JSON, where this is the same: so nothing ends the script element.
+  // In JSON `<` occurs only inside strings, so escaping it is safe and nothing can end the script element.
   const std::string data =
       replaced(run_page_data(runs).dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
-  // The data last: its text may hold anything.
+  // The data comes last because its text may contain anything.
   std::string page = replaced(std::string(kPageFrame), "%STYLE%", kPageStyle);
   page = replaced(std::move(page), "%SCRIPT%", kPageScript);
   page = replaced(std::move(page), "%TITLE%", svg_escaped(title));

@@ -1,7 +1,7 @@
-// launch/reports/run_page.h: training runs as one HTML page: curves, samples, attention, configuration.
+// launch/reports/run_page.h: shows training runs as one HTML page: curves, samples, attention, configuration.
 //
-// The page needs no network: its style, script and data are in it. launch/reports/run_page/ has the style, the script
-// and the frame; the data are JSON.
+// The page needs no network, because it contains its style, its script and its data (JSON). launch/reports/run_page/
+// contains the style, the script and the frame.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,11 +11,11 @@
 namespace weft {
 
 struct PageRun {
-  std::string name, config;         // config: the text of its config.cfg
+  std::string name, config;         // config is the text of config.cfg
   std::vector<nlohmann::json> log;  // docs/log-format.md
 };
 
-// What the page shows. Of more than 2,000 steps it has means of neighbouring ones.
+// Returns the data of the page. Runs of more than 2,000 steps are reduced to means of neighboring steps.
 nlohmann::ordered_json run_page_data(const std::vector<PageRun>& runs);
 
 std::string run_page(const std::vector<PageRun>& runs);

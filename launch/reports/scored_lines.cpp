@@ -21,7 +21,7 @@ namespace {
 std::string read_all(std::istream& in, const std::string& name) {
   std::ostringstream text;
   if (in.peek() != std::char_traits<char>::eof()) text << in.rdbuf();
-  if (in.bad() || !text || (&in == &std::cin && std::ferror(stdin)))  // to std::cin an error of stdin is its end
+  if (in.bad() || !text || (&in == &std::cin && std::ferror(stdin)))  // std::cin takes an error of stdin for its end
     fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
   return unpacked(std::move(text).str(), name);
 }

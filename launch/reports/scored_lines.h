@@ -1,8 +1,8 @@
 // launch/reports/scored_lines.h: reads lines for scoring by sacreBLEU's rules.
 //
-// Only LF ends a line: a carriage return is white space, U+2028 and a byte order mark are characters; the
-// last line may lack its LF. Trailing white space (Unicode's) is removed. Input may be plain or packed (gzip,
-// zstd, xz), a file, a pipe or standard input. Anything that is not text is an Error (data/text/text_line.h).
+// Only LF ends a line. A carriage return is white space; U+2028 and a byte order mark are characters. The last line may
+// lack its LF. Trailing Unicode white space is removed. Input is a file, a pipe or standard input, plain or compressed
+// (gzip, zstd, xz). Anything that is not text is an Error (data/text/text_line.h).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// launch/reports/watch_screen.cpp: a run's state from the records of its log.
+// launch/reports/watch_screen.cpp: computes a run's state from the records of its log.
 #include "launch/reports/watch_screen.h"
 
 #include <fmt/format.h>
@@ -19,23 +19,23 @@
 namespace weft {
 namespace {
 
-constexpr size_t kRecentSteps = 50;  // for speed
+constexpr size_t kRecentSteps = 50;  // steps for speeds and shares
 constexpr int kLinesBesideChart = 12;
 constexpr size_t kMaxCorpora = 6;
-constexpr double kSilentSeconds = 30;  // and longer than any recent step: worth a word
+constexpr double kSilentSeconds = 30;  // a log that is silent for longer is reported
 
 double number_or_nan(const nlohmann::json& record, const std::string& key) {
   return number_at(record, key).value_or(std::nan(""));
 }
 
-// Over the recent steps.
+// Sums over the recent steps.
 double sum(const WatchedLog& log, const char* key) {
   double total = 0;
   for (const nlohmann::json& step : log.steps) total += number_or_0(step, key);
   return total;
 }
 
-// Of the recent steps, by their time, as the speeds are.
+// Averages over the recent steps, weighted by their time as the speeds are.
 double mean_share(const WatchedLog& log, const char* key) {
   double total = 0;
   for (const nlohmann::json& step : log.steps) total += number_or_0(step, key) * number_or_0(step, "seconds");
@@ -73,7 +73,7 @@ std::vector<std::string> step_lines(const WatchedRun& run) {
           shares};
 }
 
-// Of a run with stages; its place among them is that in the configuration.
+// Returns the stage with its position in the configuration, or nothing for a run without stages.
 std::string stage_text(const WatchedRun& run) {
   if (run.log.stage.empty()) return "";
   const auto& stages = run.config.stages;
@@ -83,7 +83,7 @@ std::string stage_text(const WatchedRun& run) {
   return fmt::format("stage {}{}, since step {}", run.log.stage, place, with_commas(run.log.stage_since));
 }
 
-// Of a run on several: "corpora     clean: epoch 3, nll 2.10", and a line for each other corpus.
+// Returns "corpora     clean: epoch 3, nll 2.10" and a line per other corpus, for a run on several corpora.
 std::vector<std::string> corpus_lines(const nlohmann::json& step) {
   const auto epochs = numbers_in(step, "epochs");
   std::vector<std::string> folders, lines;
@@ -117,7 +117,7 @@ std::string text_of_set(const nlohmann::json& v, const std::string& set) {
   return fmt::format("{}{}{}", set, set.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 
-// By train.keep_best, or by the loss if the validations lack what it needs.
+// Judges by train.keep_best, or by the loss if the validations lack the metric.
 const nlohmann::json& best_of(const std::vector<nlohmann::json>& validations, const std::string& keep_best) {
   const auto quality_by = [](const BestRule& rule) {
     return [&rule](const nlohmann::json& v) {
@@ -158,10 +158,10 @@ std::string silence(const WatchedRun& run) {
   double longest = 0;
   for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, number_or_nan(step, "seconds"));
   if (run.silent_seconds < std::max(kSilentSeconds, 5 * longest)) return "";
-  return fmt::format("no record for {}: stopped, or busy with a validation", format_duration(run.silent_seconds));
+  return fmt::format("no log record for {}: stopped, or busy with a validation", format_duration(run.silent_seconds));
 }
 
-// Cuts at a character, not within its bytes.
+// Cuts between characters, not within the bytes of one.
 std::string cut(const std::string& line, int columns) {
   size_t end = 0;
   for (int n = 0; end < line.size(); ++n) {
@@ -226,7 +226,7 @@ std::string watch_screen(const WatchedRun& run, const ScreenSize& size, bool utf
   std::vector<std::string> lines = all_lines(run, size, utf8);
   if (std::ssize(lines) > size.rows) lines.resize(static_cast<size_t>(std::max(0, size.rows)));
   std::string screen;
-  for (const std::string& line : lines)  // names in a log may hold what a terminal obeys
+  for (const std::string& line : lines)  // names in a log may contain control sequences
     screen += cut(printable(line, line.size()), size.columns) + "\n";
   return screen;
 }

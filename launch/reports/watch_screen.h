@@ -1,4 +1,4 @@
-// launch/reports/watch_screen.h: what `weft watch` shows of a run.
+// launch/reports/watch_screen.h: the screen of `weft watch`.
 #pragma once
 
 #include <deque>
@@ -11,35 +11,35 @@
 
 namespace weft {
 
-// What a run's log has said so far.
+// Collects the contents of a run's log.
 class WatchedLog {
  public:
-  void add(const nlohmann::json& record);  // of log.jsonl
+  void add(const nlohmann::json& record);  // adds a record of log.jsonl
   void clear() { *this = WatchedLog(); }
 
   ChartSeries loss{.name = "loss"}, bleu{.name = "BLEU"};
   std::deque<nlohmann::json> steps;         // the last few
   std::vector<nlohmann::json> validations;  // all
-  double seconds = 0;                       // of all steps
-  std::string stage;                        // of the data, at the last step; empty if there are none
-  int64_t stage_since = 0;                  // its first step
+  double seconds = 0;                       // sum over all steps
+  std::string stage;                        // data stage of the last step; empty if there are none
+  int64_t stage_since = 0;                  // first step of the stage
 };
 
 struct WatchedRun {
-  std::string name;  // of its folder
+  std::string name;  // name of its folder
   RunConfig config;
   WatchedLog log;
   std::string latest, best;  // checkpoints; empty if there are none
   bool finished = false;
-  double silent_seconds = 0;  // since the log changed
+  double silent_seconds = 0;  // time since the log changed
 };
 
 struct ScreenSize {
   int columns = 80, rows = 24;
 };
 
-// At most `rows` lines, none wider than `columns` characters: progress, the last step, stage, loss and BLEU over the
-// steps, corpora of a mix, the last validation and the best one, ranks, checkpoints.
+// Returns at most `rows` lines of at most `columns` characters: progress, the last step, stage, a chart of loss and
+// BLEU, corpora of a mix, the last and the best validation, ranks, checkpoints.
 std::string watch_screen(const WatchedRun& run, const ScreenSize& size, bool utf8);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// launch/start/hosts.h: the hosts that ranks are started on.
+// launch/start/hosts.h: the hosts on which ranks start.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@ namespace weft {
 
 struct Host {
   std::string name;
-  int slots = 1;  // ranks that it may have
+  int slots = 1;  // maximum number of ranks
   bool operator==(const Host&) const = default;
 };
 
-std::vector<Host> parse_hosts(const std::string& text);  // "a:4,b"; an Error of kind usage names a wrong part
-std::string hosts_text(const std::vector<Host>& hosts);  // "a:4,b:1", which mpirun's --host reads
+std::vector<Host> parse_hosts(const std::string& text);  // reads "a:4,b"; Error of kind usage names the wrong part
+std::string hosts_text(const std::vector<Host>& hosts);  // returns "a:4,b:1", the form of mpirun's --host
 int num_slots(const std::vector<Host>& hosts);
 
 }  // namespace weft

@@ -20,7 +20,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kRequestPeriod{1};
-constexpr int kSilent = 255;  // as the relay's status: no errno
+constexpr int kSilent = 255;  // status of the relay if the child wrote nothing; not an errno
 
 struct Pipe {
   FileDescriptor read, write;
@@ -32,7 +32,7 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// Returns 0, or the errno of the write that failed: nothing reads any more, or a disk is full.
+// Returns 0, or the errno of the failed write: the reader is gone, or a disk is full.
 int write_if_possible(int to, const char* bytes, ssize_t count) {
   while (count > 0) {
     const ssize_t written = write(to, bytes, static_cast<size_t>(count));
@@ -48,16 +48,16 @@ int write_if_possible(int to, const char* bytes, ssize_t count) {
   return 0;
 }
 
-class Copier {  // in the relay's process
+class Copier {  // runs in the relay's process
  public:
   Copier(OutputRelay::Requests requests, const Pipe& output, const Pipe& error, const Pipe& control)
       : requests_(requests),
         sources_{{{output.read.get(), POLLIN, 0}, {error.read.get(), POLLIN, 0}, {control.read.get(), POLLIN, 0}}} {}
 
-  int run() {  // until both streams end; an errno, 0 or kSilent
+  int run() {  // runs until both streams end; returns an errno, 0 or kSilent
     while (sources_[kOutput].fd >= 0 || sources_[kError].fd >= 0) {
       const int ready = poll(sources_.data(), sources_.size(), milliseconds_to_wait());
-      if (ready == 0 && child_has_ended_) break;  // a process that the child left behind may keep its streams
+      if (ready == 0 && child_has_ended_) break;  // a process that the child left behind may keep its streams open
       if (ready > 0) take();
       if (alone_) repeat_request();
     }
@@ -82,7 +82,7 @@ class Copier {  // in the relay's process
     const ssize_t count = read(sources_[from].fd, bytes_.data(), bytes_.size());
     silent_ = silent_ && count <= 0;
     if (count > 0) return write_if_possible(to, bytes_.data(), count);
-    sources_[from].fd = -1;  // its end
+    sources_[from].fd = -1;  // the stream has ended
     return 0;
   }
 
@@ -92,7 +92,7 @@ class Copier {  // in the relay's process
     send(requests_.when_unread);
   }
 
-  // The launcher says which child it started, and 0 when that has ended. If it ends without that, it was killed.
+  // The launcher sends the child's process id, and 0 after the child has ended. If it ends without this, it was killed.
   void listen() {
     pid_t child = 0;
     if (read(sources_[kControl].fd, &child, sizeof child) != sizeof child) {
@@ -137,7 +137,7 @@ OutputRelay::OutputRelay(Requests requests) {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
-    for (Pipe* pipe : {&output, &error, &control}) pipe->write.reset();  // its own would keep a stream from its end
+    for (Pipe* pipe : {&output, &error, &control}) pipe->write.reset();  // otherwise the streams would never end
     _exit(Copier(requests, output, error, control).run());
   }
   output_ = std::move(output.write), error_ = std::move(error.write), control_ = std::move(control.write);

@@ -1,4 +1,4 @@
-// launch/start/rank_command.cpp: settings of Open MPI and Slurm.
+// launch/start/rank_command.cpp: finds the launcher, and sets options of Open MPI and Slurm.
 #include "launch/start/rank_command.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ bool can_run(const std::string& path) {
   return std::filesystem::is_regular_file(path, none) && access(path.c_str(), X_OK) == 0;
 }
 
-std::string on_path(const std::string& name) {  // empty if there is none
+std::string on_path(const std::string& name) {  // empty if no folder of PATH contains the program
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');)
@@ -49,7 +49,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 std::string working_folder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::current_path(error);
-  if (error) fail(ErrorKind::usage, fmt::format("the working folder: {}; change to another one", error.message()));
+  if (error) fail(ErrorKind::usage, fmt::format("the working folder: {}: change to another one", error.message()));
   return folder.string();
 }
 
@@ -67,23 +67,22 @@ Launcher find_launcher(const std::string& wanted, const std::string& weft) {
   const std::string mpirun = can_run(beside) ? beside : on_path("mpirun");
   if (mpirun.empty())
     fail(ErrorKind::usage,
-         "mpirun is neither beside weft nor on PATH: install Open MPI (Debian: openmpi-bin), or "
-         "give --mpirun");
+         "mpirun is neither next to weft nor on PATH: install Open MPI (Debian: openmpi-bin), or give --mpirun");
   return {.program = mpirun};
 }
 
 std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks) {
   std::vector<std::string> words{mpirun, "--quiet", "-n", std::to_string(ranks.ranks)};
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");  // the user of most containers
-  // Ranks of a tensor-parallel group, which are neighbours, come to the same host. By default Open MPI binds each of
-  // two ranks to a single core; unbound, they are placed by parallel/placement/placement.h.
+  // --map-by slot puts neighboring ranks, which form tensor-parallel groups, on the same host. By default Open MPI
+  // would bind each of two ranks to one core. Unbound ranks are placed by parallel/placement/placement.h.
   append(words, {"--map-by", "slot"});
   if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") == nullptr) append(words, {"--bind-to", "none"});
   if (ranks.hosts.empty()) {
-    words.emplace_back("--oversubscribe");  // more ranks than cores were asked for by number
+    words.emplace_back("--oversubscribe");  // -n N may ask for more ranks than cores
   } else {
     append(words, {"--host", hosts_text(ranks.hosts)});
-    // mpirun would cut names to their first part, and start ranks in the home folder where a host lacks this one.
+    // Otherwise mpirun cuts names at the first dot, and starts ranks in the home folder if a host lacks this folder.
     if (std::ranges::any_of(ranks.hosts, [](const Host& host) { return host.name.find('.') != std::string::npos; }))
       append(words, {"--mca", "orte_keep_fqdn_hostnames", "1"});
     append(words, {"--wdir", working_folder()});
@@ -96,7 +95,7 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCom
 std::vector<std::string> srun_command(const std::string& srun, const RankCommand& ranks) {
   std::vector<std::string> words{srun, "--mpi=pmix", "--kill-on-bad-exit=1", "--cpu-bind=cores"};
   if (ranks.ranks > 0) words.push_back(fmt::format("--ntasks={}", ranks.ranks));
-  // srun does not take it over from sbatch.
+  // srun does not inherit this setting from sbatch.
   if (const char* cpus = std::getenv("SLURM_CPUS_PER_TASK")) words.push_back(fmt::format("--cpus-per-task={}", cpus));
   append(words, ranks.words);
   return words;

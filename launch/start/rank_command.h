@@ -13,20 +13,20 @@ struct Launcher {
   std::string program;  // path of mpirun or srun
 };
 
-// mpirun: `wanted` if it is given, else beside `weft`, else on PATH. Inside a Slurm allocation, unless mpirun
-// was asked for: srun. An Error of kind usage says what to install.
+// Returns `wanted` if it is given, otherwise srun inside a Slurm allocation, otherwise mpirun next to `weft` or on
+// PATH. The Error of kind usage names the package to install.
 Launcher find_launcher(const std::string& wanted, const std::string& weft);
 
 struct RankCommand {
-  int ranks = 0;                   // 0: as many as the allocation has tasks; only with srun
+  int ranks = 0;                   // 0: the allocation's number of tasks; only with srun
   std::vector<Host> hosts;         // empty: this machine, or the allocation
-  std::vector<std::string> words;  // what each rank runs
+  std::vector<std::string> words;  // command line of each rank
 };
 
-// Settings of the environment count: Open MPI's (OMPI_MCA_...) and Slurm's.
+// Both respect settings in the environment: Open MPI's (OMPI_MCA_...) and Slurm's.
 std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks);
 std::vector<std::string> srun_command(const std::string& srun, const RankCommand& ranks);
 
-std::string shell_quoted(const std::vector<std::string>& words);  // as a line for a shell
+std::string shell_quoted(const std::vector<std::string>& words);  // returns a line for a shell
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// launch/start/restart_policy.cpp: judges an end by its status and by what the run has done.
+// launch/start/restart_policy.cpp: decides by the status of the ranks and the progress of the run.
 #include "launch/start/restart_policy.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr double kShortestPause = 1, kLongestPause = 60;
 
 std::string end_of_file(const std::string& path) {
-  constexpr std::streamoff kMax = 1 << 20;  // a validation holds sentences
+  constexpr std::streamoff kMax = 1 << 20;  // enough for the record of a validation, which contains sentences
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = in ? static_cast<std::streamoff>(in.tellg()) : 0;
   std::string text(static_cast<size_t>(std::min(size, kMax)), '\0');
@@ -63,22 +63,22 @@ RestartPolicy::Decision RestartPolicy::after(int status, const RunProgress& prog
   const std::string failed = fmt::format("the run failed with status {} {}", status, text_of(progress));
   const bool first = !last_failure_, saved = first || progress.checkpoint != last_failure_->checkpoint;
   if (!saved && progress.step == last_failure_->step)
-    return {.reason = fmt::format("{}, as the time before: not started again", failed)};
+    return {.reason = fmt::format("{}; it failed twice the same way, so it is not restarted", failed)};
   if (left_ == 0)
-    return {.reason = failed + (first ? "; the same command goes on, with --restarts K by itself"
+    return {.reason = failed + (first ? "; the same command resumes it, automatically with --restarts K"
                                       : "; no restarts are left (--restarts)")};
   --left_;
   if (saved) pause_ = 0;
   pause_longer();
   last_failure_ = progress;
-  return {.again = true, .pause = pause_, .reason = fmt::format("{}: starting again in {} s", failed, pause_)};
+  return {.again = true, .pause = pause_, .reason = fmt::format("{}; restarting in {} s", failed, pause_)};
 }
 
 RestartPolicy::Decision RestartPolicy::after_no_start() {
   if (left_ == 0) return {.reason = "no ranks were started, and no restarts are left (--restarts)"};
   --left_;
   pause_longer();
-  return {.again = true, .pause = pause_, .reason = fmt::format("no ranks were started: trying again in {} s", pause_)};
+  return {.again = true, .pause = pause_, .reason = fmt::format("no ranks were started; retrying in {} s", pause_)};
 }
 
 void RestartPolicy::pause_longer() { pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause); }
@@ -86,7 +86,7 @@ void RestartPolicy::pause_longer() { pause_ = std::clamp(2 * pause_, kShortestPa
 int ranks_that_fit(int wanted, int slots, int64_t tp) {
   if (slots >= wanted) return wanted;
   const int64_t dp = tp > 0 ? slots / tp : 0;
-  if (dp < 1) fail(ErrorKind::peer, fmt::format("{} ranks are left, fewer than parallel.tp = {}", slots, tp));
+  if (dp < 1) fail(ErrorKind::peer, fmt::format("only {} ranks are left, fewer than parallel.tp = {}", slots, tp));
   return static_cast<int>(dp * tp);
 }
 

@@ -15,7 +15,7 @@ namespace {
 pid_t session_of(const std::string& folder) {  // -1: not a process, or no longer one
   std::ifstream in(folder + "/stat");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const size_t name_end = text.rfind(')');  // the name may have blanks and parentheses
+  const size_t name_end = text.rfind(')');  // the name may contain blanks and parentheses
   if (name_end == std::string::npos) return -1;
   std::istringstream fields(text.substr(name_end + 1));
   std::string state;
@@ -27,7 +27,7 @@ pid_t session_of(const std::string& folder) {  // -1: not a process, or no longe
 }  // namespace
 
 void kill_session(pid_t leader) {
-  kill(leader, SIGKILL);  // first, so that it starts no more
+  kill(leader, SIGKILL);  // first, so that it starts no more processes
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", none)) {
     const std::string name = entry.path().filename();

@@ -1,4 +1,4 @@
-// launch/start/stop_relay.cpp: translates signals and the status that they lead to.
+// launch/start/stop_relay.cpp: translates signals and the resulting status.
 #include "launch/start/stop_relay.h"
 
 #include <csignal>
@@ -15,7 +15,7 @@ int StopRelay::relay(int signal, double seconds) {
     return SIGUSR2;
   }
   if (seconds - first_seconds_ < static_cast<double>(SignalWatch::kSecondSignalSeconds)) return 0;
-  if (impatient_) return again(seconds);  // a second SIGTERM would let mpirun leave its ranks behind
+  if (impatient_) return again(seconds);  // after a second SIGTERM mpirun would leave its ranks behind
   impatient_seconds_ = seconds;
   impatient_ = true;
   return SIGTERM;

@@ -1,28 +1,28 @@
-// launch/start/stop_relay.h: what the launcher passes on to mpirun or srun when it gets a signal.
+// launch/start/stop_relay.h: decides which signals the launcher sends to mpirun or srun.
 //
-// Open MPI kills ranks a second after SIGINT or SIGTERM, but passes SIGUSR1 and SIGUSR2 on and waits. So does
-// srun. Weft's ranks take SIGUSR2 as "save and stop", SIGUSR1 as "save and continue" (trainer/signals.h).
+// Open MPI kills ranks one second after SIGINT or SIGTERM, but passes on SIGUSR1 and SIGUSR2 and waits. So does srun.
+// Weft's ranks take SIGUSR2 as "save and stop", and SIGUSR1 as "save and continue" (trainer/signals.h).
 #pragma once
 
 namespace weft {
 
 class StopRelay {
  public:
-  static constexpr double kLongestEnd = 5;  // seconds that ranks have after an impatient request
+  static constexpr double kLongestEnd = 5;  // seconds that ranks get after an impatient request
   explicit StopRelay(double longest_end = kLongestEnd) : longest_end_(longest_end) {}
 
-  // The signal to send; 0: none. `seconds`: the time now, on any steady clock. The first request to stop becomes
-  // SIGUSR2. A repetition within two seconds changes nothing, one after them is impatient: SIGTERM.
+  // Returns the signal to send; 0: none. `seconds` is the current time of any steady clock. The first request to stop
+  // becomes SIGUSR2. A second one is ignored within two seconds; after that it is impatient and becomes SIGTERM.
   int relay(int signal, double seconds);
 
-  // What to send every second while the ranks are still there. SIGUSR2 again: mpirun passes it on only to ranks that it
-  // has started by then. SIGKILL, for all, if an impatient request did not end them.
+  // Returns the signal to send every second while the ranks still run. SIGUSR2 is repeated because mpirun passes it on
+  // only to ranks that it has started by then. SIGKILL is for all processes that an impatient request did not end.
   int again(double seconds) const;
 
-  int stop_signal() const { return first_; }  // that came first; 0: none
+  int stop_signal() const { return first_; }  // the first one; 0: none
   bool impatient() const { return impatient_; }
 
-  // Status of the launcher: 128 + the signal that it got, if the ranks stopped for it, else theirs.
+  // Returns the launcher's status: 128 + its signal if the ranks stopped because of it, otherwise the ranks' status.
   int status(int of_ranks) const;
 
  private:

@@ -1,4 +1,4 @@
-// launch/start/supervisor.cpp: child processes and signals.
+// launch/start/supervisor.cpp: starts child processes and handles signals.
 #include "launch/start/supervisor.h"
 
 #include <fcntl.h>
@@ -32,22 +32,22 @@ sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGCHLD}) sigaddset(&set, signal);
-  if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);  // nohup
+  if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);  // nohup ignores it
   return set;
 }
 
 struct ChildSettings {
-  const OutputRelay* output = nullptr;  // none: it has no input and output
-  bool own_session = true;              // a terminal's signals do not reach it
-  int signal_when_alone = SIGUSR2;      // if this process is killed
-  std::string temporary_folder;         // empty: this process' own
+  const OutputRelay* output = nullptr;  // null: the child has no input and output
+  bool own_session = true;              // keeps a terminal's signals from the child
+  int signal_when_alone = SIGUSR2;      // sent to the child if this process is killed
+  std::string temporary_folder;         // empty: the same as this process
 };
 
-// In the child; does not return.
+// Runs in the child.
 [[noreturn]] void execute(std::vector<char*>& argv, pid_t parent, const ChildSettings& settings) {
   if (settings.own_session) setsid();
   prctl(PR_SET_PDEATHSIG, settings.signal_when_alone);
-  if (getppid() != parent) _exit(kCannotExecute);  // it ended before
+  if (getppid() != parent) _exit(kCannotExecute);  // the parent has ended already
   if (settings.output != nullptr) {
     settings.output->become_output();
   } else if (const int null = open("/dev/null", O_RDWR); null >= 0) {
@@ -78,11 +78,11 @@ bool has_ended(pid_t child, int& status) {
   return true;
 }
 
-// mpirun's own failures, like a host without ssh or without the program, are hidden by --quiet.
+// --quiet hides mpirun's own errors, such as a host without ssh or without the program.
 void explain_silence(const OutputRelay& output, const std::string& program, int status) {
   if (status == 0 || !output.was_silent()) return;
-  std::fputs(fmt::format("weft launch: {} ended with status {} and said nothing: `weft launch --dry-run ...` prints "
-                         "its command line; run that without --quiet to see why\n",
+  std::fputs(fmt::format("weft launch: {} ended with status {} without any output: run the command line that `weft "
+                         "launch --dry-run ...` prints, without --quiet, to see why\n",
                          program, status)
                  .c_str(),
              stderr);
@@ -91,8 +91,8 @@ void explain_silence(const OutputRelay& output, const std::string& program, int 
 }  // namespace
 
 Supervisor::Supervisor(StopRelay relay) : relay_(relay) {
-  std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, no status is kept
-  std::signal(SIGPIPE, SIG_IGN);  // nothing reads the screen any more
+  std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the child's status would be lost
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may be gone
   const sigset_t set = handled_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
@@ -148,14 +148,14 @@ int Supervisor::run_other(const std::vector<std::string>& command) {
     if (signal != 0 && !(at_terminal && from_terminal)) kill(child, signal);
   }
   wait_for_rest(output);
-  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // as of one process
+  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // as for one process
   if (output.write_error() != 0)
     fail(ErrorKind::io, fmt::format("standard output cannot be written: {}", std::strerror(output.write_error())));
   if (!stopped) explain_silence(output, command[0], status);
   return status;
 }
 
-// Its reader may be slow. Who repeats a signal does not want to wait for that.
+// The reader of the output may be slow. A repeated signal ends the wait.
 void Supervisor::wait_for_rest(OutputRelay& output) {
   output.child_ended();
   while (!output.has_ended()) {

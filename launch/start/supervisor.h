@@ -11,7 +11,7 @@ namespace weft {
 
 class OutputRelay;
 
-// Takes the signals of this process while it lives; one at a time. Make it before any thread is started.
+// Receives the signals of this process while it exists. REQUIRES: no other Supervisor, and no thread at construction.
 class Supervisor {
  public:
   explicit Supervisor(StopRelay relay = StopRelay());
@@ -19,24 +19,24 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Both run a program until it ends and its output is written, and return its status, 128 + N if signal N ended it.
+  // Both functions return the program's status after its output is written, or 128 + N if signal N ended it.
   //
-  // Training: the program has a session of its own, so that a terminal's Ctrl-C reaches only this process, which passes
-  // on what stop_relay.h says. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only if ranks
-  // are there that `can_save`: others would end by it. When nothing reads the output, it is lost.
+  // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends what
+  // stop_relay.h decides. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only after
+  // `can_save`, because it would end ranks that are starting. If the output loses its reader, it is discarded.
   int run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save);
-  // Others, which have nothing to save: signals are passed on as they are, and SIGTERM if this process is killed. The
-  // program can read the terminal. It ends when nothing reads its output: status 141, or an Error if a disk is full.
+  // Runs another command. Passes on signals unchanged, and SIGTERM if this process is killed. The program can read the
+  // terminal. If its output loses its reader, it ends with status 141. Error if a disk is full.
   int run_other(const std::vector<std::string>& command);
 
-  // Runs programs side by side, without input and output. For each, whether it returned 0 within the time; those that
-  // take longer are killed. Each has a TMPDIR of its own, removed at the end: of mpiruns that begin together, some fail
-  // while they make the session folder that they would share.
+  // Runs programs in parallel, without input and output. Returns for each whether it returned 0 within the time, and
+  // kills those that take longer. Each gets its own temporary TMPDIR, because mpiruns that start at the same time can
+  // fail while they create a session folder that they share.
   std::vector<bool> succeed(const std::vector<std::vector<std::string>>& commands, double seconds);
 
-  void pause(double seconds);  // or until a request to stop
+  void pause(double seconds);  // returns earlier on a request to stop
 
-  const StopRelay& relay() const { return relay_; }  // of all signals so far
+  const StopRelay& relay() const { return relay_; }  // has seen all signals so far
   bool stopped() const { return relay_.stop_signal() != 0; }
 
  private:

@@ -9,7 +9,7 @@
 namespace weft::testing {
 namespace {
 
-// In half precision matmul operands are rounded, perhaps on both devices: see attention_tiles_test.cpp.
+// In half precision matmul operands are rounded, perhaps on both devices (attention_tiles_test.cpp).
 Agreement of_attention(DType storage, int64_t length) {
   return {.sums = tolerance(length, 2), .in_norm = storage == DType::bf16 ? 0x1p-7 : 0x1p-10};
 }

@@ -117,7 +117,7 @@ TEST(CudaDevice, ErrorsOfTheModuleKnowWhatTheProgramWasDoing) {
   EXPECT_EQ(error.frames(), std::vector<std::string>{"while testing"});
 }
 
-// In a separate process: after such an error a GPU is unusable for the process.
+// Runs in a separate process because after such an error a process cannot use the GPU any more.
 TEST(CudaDeviceDeathTest, AnErrorThatSurfacesLaterNamesTheLastKernel) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto multiply_what_is_nowhere = [] {

@@ -57,7 +57,7 @@ growing_corpus() {
   local run=("$weft" train --config "$config" --data.train=growing --train.output=grown --model.width=32)
   expect 0 "${run[@]}" --train.steps=1
   expect 0 "$weft" pack --append --source valid.en --target valid.de --output growing
-  check "a corpus grows by a shard" has out 'now has 440 pairs in 2 shards'
+  check "a corpus grows by a shard" has out 'now contains 440 pairs in 2 shards'
   expect 0 "$weft" verify growing
   expect 2 "${run[@]}" --train.steps=2
   check "a run does not resume on a corpus that has grown" has err 'is another corpus than when the run began'

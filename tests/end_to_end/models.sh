@@ -89,7 +89,7 @@ inspecting() {
   expect 0 "$weft" inspect packed
   check "inspect counts a corpus' pairs" grep -qE '^ +pairs +400$' out
   expect 0 "$weft" inspect whole/checkpoints/step-00000030
-  check "inspect verifies a checkpoint" has out 'every SHA-256 is right'
+  check "inspect verifies a checkpoint" has out 'every SHA-256 matches'
   expect 0 "$weft" inspect whole
   check "inspect shows the state of a run" has out 'run whole: latest checkpoint step-00000030'
   expect 0 "$weft" inspect whole --chart --curve fill
@@ -124,7 +124,7 @@ looking_inside() {
 
   expect 0 "$weft" inspect model whole --tp 2
   check "inspect model shows what each rank holds" grep -qE '\[300, 32\] +\[150, 32\] +9,600$' out
-  check "and operations of a token" grep -qE '^ +a pair of tokens ' out
+  check "and operations of a token" grep -qE '^ +per pair of tokens ' out
 }
 
 # Files that cannot be written, and invalid options, are refused before any work.
@@ -165,12 +165,12 @@ too_long() {
   cat valid.en long.en >with-long.en
   cat valid.de long.en >with-long.de
   expect 0 "$weft" evaluate --quiet --checkpoint whole --source with-long.en --reference with-long.de
-  check "evaluate reports how many lines it cuts" grep -qE '^weft: with-long\.en: lines longer than [0-9]+ tokens, which were cut: 1$' err
+  check "evaluate reports how many lines it cuts" grep -qE '^weft: with-long\.en: lines cut because they were longer than [0-9]+ tokens: 1$' err
   expect 0 "$weft" evaluate --quiet --json --checkpoint whole --source with-long.en --reference with-long.de
   check "also in JSON" has out '"sources_cut": 1'
   expect 3 "$weft" score --quiet --checkpoint whole --source with-long.en --target with-long.de
   check "score refuses long sentences before it prints anything" [ "$(wc -c <out) $(wc -l <err)" = "0 1" ]
-  check "it names file and line" grep -q '^weft: with-long\.en, line 41: a sentence of' err
+  check "it names file and line" grep -q '^weft: with-long\.en, line 41: the sentence has' err
 }
 
 no_text() {  # every command that reads text refuses a NUL byte in the same way

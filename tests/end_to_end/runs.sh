@@ -114,7 +114,7 @@ sharded_ranks() {
   expect 0 train 1 sharded "${few[@]}"
   check "one rank goes on from its checkpoint" losses_agree unsharded sharded 8
   expect 2 "$weft" score --quiet --source valid.en --target valid.de --checkpoint sharded --parallel.zero=1
-  check "weights of a model that only scores are never divided" has err 'parallel.zero has no effect'
+  check "weights of a model that only scores are never divided" has err 'parallel.zero applies only to training'
   expect 2 train 2 refused --parallel.zero=2
   check "other stages of ZeRO are refused" has err 'parallel.zero = 2'
 }

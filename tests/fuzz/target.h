@@ -29,10 +29,10 @@ int feed(const uint8_t* data, size_t size, Read&& read) {
   return 0;
 }
 
-// For readers that print on standard output. Returns 0, as LLVMFuzzerInitialize does.
+// Discards what readers print on standard output. Returns 0, as LLVMFuzzerInitialize does.
 inline int without_output() { return std::freopen("/dev/null", "w", stdout) == nullptr; }
 
-// For readers that take a folder or a file's path. tests/fuzz/run keeps temporary files in memory.
+// Returns a folder for readers that take a folder or a path. tests/fuzz/run keeps temporary files in memory.
 inline const testing::TemporaryFolder& folder() {
   static const testing::TemporaryFolder one;
   return one;

@@ -30,7 +30,7 @@ TEST(TaggedLines, HaveTheirColumnsInAnyOrder) {
 TEST(TaggedLines, WithTooFewColumnsAreRefusedWithTheirNumber) {
   const TaggedLines format({}, "", "tag,source");
   expect_error([&] { format.parse("text", 7); }, ErrorKind::data,
-               {"standard input, line 7: one column where --columns tag,source wants 2"});
+               {"standard input, line 7: one column, but --columns tag,source needs 2"});
 }
 
 TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {
@@ -38,10 +38,10 @@ TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {
     expect_error([&] { TaggedLines({.tag = "<2de>", .target_tag = ""}, "", columns); }, ErrorKind::usage,
                  {"--columns " + columns, part});
   };
-  refused("source,target", "'target' is no column");
+  refused("source,target", "'target' is not a column");
   refused("prefix,-", "'source' is missing");
-  refused("source,source", "'source' is there twice");
-  refused("tag,source", "'tag' is given by an option for all lines, too");
+  refused("source,source", "'source' is given twice");
+  refused("tag,source", "'tag' is also given by an option for all lines");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ ModelConfig counted_model() {
   return c;
 }
 
-// Of one rank, in the last block of a step or in another one.
+// Counts the calls of one rank in the last block of a step or in another one.
 Counts counts_of_step(bool sequence, bool last) {
   Counts counts;
   run_thread_ranks(2, [&](Communicator& world) {

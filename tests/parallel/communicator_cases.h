@@ -238,7 +238,7 @@ inline void started_all_reduces_overlap(Communicator& group) {
   }
 }
 
-// As a sharded optimizer does: sums of the own part, in place, and then all parts, all in progress at once.
+// Like a sharded optimizer, sums the own part in place and then gathers all parts, all in progress at once.
 inline void started_scatters_and_gathers_work_in_place(Communicator& group) {
   const int64_t size = group.size();
   for (int repetition = 0; repetition < 2; ++repetition) {

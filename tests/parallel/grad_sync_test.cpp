@@ -66,7 +66,7 @@ TEST_P(GradSyncBuckets, ScatterTheSumsOfTheMatricesToTheirOwners) {
   });
 }
 
-// Of each part the values that bf16 has, added in f32 and in rank order.
+// The expected sum rounds each part to bf16 and adds the parts in f32, in rank order.
 TEST_P(GradSyncBuckets, AddRoundedGradientsInF32) {
   constexpr int64_t kMatrices = 960;
   constexpr int kRanks = 3;

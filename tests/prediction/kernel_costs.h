@@ -49,12 +49,12 @@ struct AttentionBackwardCost {
 };
 const AttentionBackwardCost& attention_backward_cost();
 
-// Of attention; assumed.
+// Costs of attention, which are assumed.
 inline constexpr double kLoadCycles = 300 + 70;  // of one load that waits: a round trip to L2, and its instructions
 inline constexpr double kInstructionCycles = 5;  // of an instruction of a warp whose four neighbours issue, too
 inline constexpr double kIssueShare = 0.45;      // of its time: instructions bound it; latency the rest
 
-// Of a whole step.
+// Costs of a complete step.
 inline constexpr int kHostReads = 1;       // a step's, each with a wait (tests/census)
 inline constexpr int kUploadsOfBlock = 2;  // of the sentences, and of the scalars (tests/census)
 

@@ -23,8 +23,8 @@ struct Prediction {
   double tokens_per_second() const { return static_cast<double>(target_tokens) / step_seconds(); }
 };
 
-// With the vocabulary of `weft bench` where none is given, bf16 for automatic precision, and graphs. An Error of kind
-// usage refuses what is not predicted: several ranks, and f32.
+// Fills in the vocabulary of `weft bench` if none is given, bf16 for automatic precision, and graphs. Error of kind
+// usage for what is not predicted: several ranks, and f32.
 RunConfig resolve_prediction(RunConfig config);
 
 // `config` comes from resolve_prediction. The step has the sentences of `weft bench` (trainer/bench/synthetic_step.h).

@@ -10,7 +10,7 @@
 
 namespace weft::testing {
 
-// As each of `ranks` ranks would.
+// Resolves the configuration as each of `ranks` ranks would.
 inline RunConfig resolved(const RunConfig& config, int ranks) {
   return resolve(config, *make_single_communicator(), ranks).config;
 }

@@ -13,7 +13,7 @@ namespace weft::testing {
 
 using SentenceRows = std::vector<std::pair<int32_t, int32_t>>;  // the first row of each, and one past its last
 
-// Of queries, among `rows` rows, whose attention reads `keys`. `ints` makes a tensor of integers.
+// Returns the ranges of queries among `rows` rows whose attention reads `keys`. `ints` makes a tensor of integers.
 ops::SequenceRanges sequence_ranges(const SentenceRows& queries, int64_t rows, const SentenceRows& keys,
                                     const auto& ints) {
   std::vector<int32_t> begin, end, of_row(static_cast<size_t>(rows), -1);

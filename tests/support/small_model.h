@@ -111,7 +111,7 @@ struct SmallModel {
   std::unique_ptr<Transformer> model;
 };
 
-// For parameters on ctx's device; `tp` exchanges host values.
+// Gathers parameters from ctx's device; `tp` exchanges host values.
 inline std::map<std::string, std::vector<float>> gather(Context& ctx, const ParamStore& params, Communicator& tp,
                                                         bool gradients) {
   std::map<std::string, std::vector<float>> result;

@@ -75,7 +75,7 @@ struct AveragedRun {
   std::vector<Values> weights, averages;  // of each rank
 };
 
-// From a checkpoint or the start, for some steps, to a checkpoint or nowhere.
+// Trains from a checkpoint or the start, for some steps, and perhaps saves a checkpoint.
 AveragedRun averaged_run(const AveragedGrid& grid, Precision precision, int steps, double ema = kDecay,
                          bool evaluates = false, const std::string& from = "", const std::string& to = "") {
   AveragedRun result;

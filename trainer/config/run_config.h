@@ -1,6 +1,6 @@
 // trainer/config/run_config.h: options of a run, grouped in sections.
 //
-// Each struct is declared beside the code that owns it. One list of fields (`fields(v)`: name, member,
+// Each struct is declared next to the code that owns it. One list of fields (`fields(v)`: name, member,
 // sentence) feeds the command line, the .cfg file, --help and the saved config (trainer/config/config_text.h).
 #pragma once
 
@@ -22,39 +22,39 @@ struct DataConfig {
   template <typename V>
   void fields(V& v) {
     v("train", train,
-      "folder that `weft pack` made, or a mix: several with weights of their pairs, a:3,b:1; empty = stages "
-      "(stage.NAME.mix)");
+      "folder that `weft pack` wrote, or a mix of several with weights for their pairs: a:3,b:1; empty = defined per "
+      "stage (stage.NAME.mix)");
     v("min_score", min_score,
-      "least score of the pairs of data.train that are used: a number, or FOLDER:NUMBER,... for some corpora of a mix; "
-      "empty = all pairs (stages have stage.NAME.min_score)");
+      "use only pairs of data.train with at least this score: a number, or FOLDER:NUMBER,... for some corpora of a "
+      "mix; "
+      "empty = all pairs (per stage: stage.NAME.min_score)");
     v("valid", valid,
-      "the same for validation, packed with the training set's tokenizer: a folder, or several sets as "
+      "packed validation set with the training set's tokenizer: a folder, or several sets as "
       "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
   }
 };
 
-// A stage of the data, of a name that the user gives (docs/running.md). Stages come in the order of their first
+// A stage of the data with the name that the user gave it (docs/running.md). Stages run in the order of their first
 // mention.
 struct StageConfig {
   std::string name;
   std::string mix, epochs, min_score;
   int64_t steps = 0, tokens = 0;
-  bool has_schedule = false;  // if any option of it is given
+  bool has_schedule = false;  // true if any option of the schedule is given
   ScheduleConfig schedule;
 
   template <typename V>
   void fields(V& v) {
-    v("mix", mix, "what the stage trains on: a folder that `weft pack` made, or several with weights: a:3,b:1");
+    v("mix", mix, "data of the stage: a folder that `weft pack` wrote, or a mix of several with weights: a:3,b:1");
     v("min_score", min_score,
-      "least score of the pairs that are used: a number, or FOLDER:NUMBER,... for some corpora of the mix; empty = all "
+      "use only pairs with at least this score: a number, or FOLDER:NUMBER,... for some corpora of the mix; empty = "
+      "all "
       "pairs");
-    v("steps", steps, "the stage ends after so many steps; 0 = not by steps (the last stage needs no end)",
+    v("steps", steps, "end the stage after this many steps; 0 = no limit (the last stage needs none)",
       OnResume::ends_stage);
-    v("tokens", tokens, "the stage ends with the step that reaches so many target tokens; 0 = not by tokens",
+    v("tokens", tokens, "end the stage after the step that reaches this many target tokens; 0 = no limit",
       OnResume::ends_stage);
-    v("epochs", epochs,
-      "the stage ends with the step in which a corpus of its mix has been gone through so often: FOLDER:EPOCHS; "
-      "empty = not by epochs",
+    v("epochs", epochs, "end the stage after N epochs of one corpus of its mix: FOLDER:N; empty = no limit",
       OnResume::ends_stage);
     if (has_schedule) v("schedule", schedule);
   }
@@ -67,7 +67,7 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
       {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
 }
 
-// Whether a step's work is replayed as CUDA graphs (trainer/step/step_graphs.h); automatic: where it can be recorded.
+// Whether steps are replayed as CUDA graphs (trainer/step/step_graphs.h); automatic: wherever they can be recorded.
 enum class CudaGraph : uint8_t { automatic, off, on };
 constexpr EnumNames<CudaGraph, 3> enum_names(CudaGraph) {
   return {{{"auto", CudaGraph::automatic}, {"false", CudaGraph::off}, {"true", CudaGraph::on}}};
@@ -116,69 +116,68 @@ struct TrainConfig {
   template <typename V>
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
-    v("minutes", minutes, "validate, save and stop after this much training time; 0 = no limit");
+    v("minutes", minutes, "validate, save and stop after this many minutes of training; 0 = no limit");
     v("seed", seed, "seed of initial values, order of sentences and dropout", OnResume::order);
-    v("label_smoothing", label_smoothing, "e: 1 - e on the target, e / (V - 1) on every other entry",
+    v("label_smoothing", label_smoothing,
+      "smoothing e: the target gets probability 1 - e, each other entry of the vocabulary e / (V - 1)",
       OnResume::retrains);
-    v("output", output, "the run's folder: config, log, checkpoints; a run with the same folder resumes");
-    v("init", init, "a checkpoint or a run whose parameters a new run starts with; empty = random ones",
+    v("output", output, "the run's folder for config, log and checkpoints; a run with the same folder resumes");
+    v("init", init, "checkpoint or run whose parameters a new run starts with; empty = random initialization",
       OnResume::has_no_effect);
     v("validate_every", validate_every, "steps between validations; 0 = never");
     v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
-    v("save_minutes", save_minutes, "minutes of training after which to save, too; 0 = only after save_every steps");
-    v("log_every", log_every, "steps between progress lines on a pipe");
+    v("save_minutes", save_minutes, "also save after this many minutes of training; 0 = only every save_every steps");
+    v("log_every", log_every, "steps between progress lines if the output is not a terminal");
     v("validate_bleu", validate_bleu,
       "sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
     v("validate_command", validate_command,
-      "a shell command that scores each set's translations beside the training: $WEFT_SOURCE, $WEFT_HYPOTHESIS and "
+      "shell command that scores each set's translations while training continues: $WEFT_SOURCE, $WEFT_HYPOTHESIS and "
       "$WEFT_REFERENCE name its files, and the last word that it prints is the score; empty = none");
-    v("validate_command_minutes", validate_command_minutes, "after which validate_command is ended, for each set");
+    v("validate_command_minutes", validate_command_minutes, "time limit of validate_command in minutes, per set");
     v("samples", samples,
-      "first sentences of each validation set whose translations log.jsonl keeps at each validation, at most "
-      "validate_bleu");
+      "sentences of each validation set, from the first, whose translations log.jsonl records; at most validate_bleu");
     v("tensorboard", tensorboard,
-      "write scalars, samples and attention to event files for TensorBoard, in the folder's tensorboard/");
+      "write scalars, samples and attention as TensorBoard event files to the run's folder tensorboard/");
     v("peak_flops", peak_flops,
-      "peak operations a second of a rank's processor, of which the log's mfu is the share that the model uses; 0 = "
-      "measured on CPUs, of the data sheet for A100, H100 and H200, else not known");
+      "peak FLOP/s of one rank, the denominator of mfu; 0 = measure (CPUs) or use the data sheet (A100, H100, H200)");
     v("memory_bandwidth", memory_bandwidth,
-      "bytes a second of the memory of a rank's processor, for the log's roofline, the least time of a step as a share "
-      "of the step's; 0 as for peak_flops");
-    v("keep_last", keep_last, "newest checkpoints to keep, besides the best");
-    v("keep_every", keep_every, "keep checkpoints of every so many steps for good, too; 0 = none");
+      "memory bandwidth of one rank in bytes/s, for the log's roofline (the minimum time of a step divided by its "
+      "actual time); 0 = as for peak_flops");
+    v("keep_last", keep_last, "number of newest checkpoints to keep, in addition to the best");
+    v("keep_every", keep_every, "also keep checkpoints forever whose step is a multiple of this; 0 = none");
     v("check_replicas", check_replicas,
-      "steps between checks that ranks still hold equal parameters and moments; 0 = never");
+      "steps between checks that all ranks hold equal parameters and moments; 0 = never");
     v("keep_best", keep_best,
-      "what the best checkpoint is best by: loss, bleu, chrf or score (of validate_command) of the first validation "
-      "set, of another (news.bleu), or a sum (0.5*dev.bleu+0.5*news.bleu)");
+      "metric that selects the best checkpoint: loss, bleu, chrf or score (of validate_command) of the first "
+      "validation set, of another set (news.bleu), or a sum (0.5*dev.bleu+0.5*news.bleu)");
     v("keep_best_checkpoints", keep_best_checkpoints,
-      "checkpoints to keep of the steps that were validated best, the best one among them: for `weft average --best`");
+      "number of checkpoints with the best validations to keep, including the best one; for `weft average --best`");
     v("precision", precision,
-      "precision of activations and matmuls: auto (bf16 if every rank's device has instructions for it, else "
-      "f32), f32, bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: "
-      "parallel.gradient_type)");
+      "precision of activations and matmuls: auto (bf16 if every rank's device has bf16 instructions, else f32), f32, "
+      "bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: parallel.gradient_type)");
     v("ema", ema,
-      "decay of an exponential moving average of the weights, with which the model is validated, chosen and used "
-      "(checkpoints have both): 0.999 averages about the last 1,000 steps; 0 = none");
+      "decay of an exponential moving average of the weights, with which the model is validated, selected and used "
+      "(checkpoints contain both); 0.999 averages about the last 1,000 steps; 0 = none");
     v("recompute", recompute,
-      "keep only each layer's input and repeat its forward pass before its backward pass: far less memory for "
+      "store only each layer's input and repeat its forward pass before its backward pass: far less memory for "
       "activations, about a third more work, the same results");
     v("cuda_graph", cuda_graph,
-      "GPUs: record the work of a block of the batch once and replay it as a CUDA graph, which spares the host its "
-      "launches: auto (on GPUs, with NCCL between ranks), true or false");
+      "GPUs: record the work of a block of the batch once and replay it as a CUDA graph, which saves kernel launches: "
+      "auto (on GPUs, with NCCL between ranks), true or false");
     v("tune_gemm", tune_gemm,
       "GPUs: before the first step, time the algorithms of each matrix product, and its epilogue against separate "
-      "passes; the run's folder keeps the choices (tuned_gemms), which may differ between runs in the last bits");
+      "passes; the run's folder keeps the choices (tuned_gemms), so runs may differ in the last bits");
     v("patience", patience, "stop after this many validations without a better one; 0 = never");
     v("patience_from", patience_from,
-      "validations that count for it: of the last_stage of the data (stage.NAME), or from the start");
+      "validations that patience counts: those in the last_stage of the data (stage.NAME), or all from the start");
     v("on_divergence", on_divergence,
-      "when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "
-      "checkpoint), or ignore a loss that rose (gradients that stay non-finite stop the run)");
+      "action when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "
+      "checkpoint), or ignore a loss that rose (gradients that stay non-finite still stop the run)");
     v("divergence_rise", divergence_rise,
-      "nats per target token: the run has diverged when the loss was higher than its lowest mean by more than this in "
-      "each of 20 steps");
-    v("fresh", fresh, "restart although the folder has checkpoints: they are moved aside first", OnResume::this_start);
+      "the run has diverged when the loss exceeds its lowest mean by more than this, in nats per target token, in each "
+      "of 20 steps");
+    v("fresh", fresh, "start over although the folder contains checkpoints, which are first moved aside",
+      OnResume::this_start);
     v("allow_changes", allow_changes,
       "resume although options that change the training have new values: batch.blocks, dropout, label smoothing, "
       "optimizer (not its kind), schedule",
@@ -195,16 +194,16 @@ struct DecodeConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("beam", beam, "hypotheses kept; 1 = greedy");
-    v("length_penalty", length_penalty, "alpha of GNMT's penalty ((5 + length) / 6)^alpha; 0 = none (Wu et al. 2016)");
+    v("beam", beam, "beam size: hypotheses kept per sentence; 1 = greedy");
+    v("length_penalty", length_penalty, "alpha of GNMT's penalty ((5 + length) / 6)^alpha (Wu et al. 2016); 0 = none");
     v("max_length_factor", max_length_factor, "a translation has at most factor * source tokens + extra tokens");
-    v("max_length_extra", max_length_extra, "see max_length_factor");
-    v("nbest", nbest, "translations to give for each sentence, at most the beam");
+    v("max_length_extra", max_length_extra, "the extra tokens of max_length_factor");
+    v("nbest", nbest, "translations per sentence, at most the beam size");
   }
 };
 
 struct RunConfig {
-  DeviceChoice device = DeviceChoice::automatic;  // of this start: a run may resume on another device
+  DeviceChoice device = DeviceChoice::automatic;  // for this start only: a run may resume on another device
   ModelConfig model;
   DataConfig data;
   std::vector<StageConfig> stages;

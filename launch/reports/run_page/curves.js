@@ -1,12 +1,12 @@
-// launch/reports/run_page/curves.js: the charts: what each of them draws, scales, values under the pointer, zoom.
+// launch/reports/run_page/curves.js: the charts, with their scales, values under the pointer, and zoom.
 
-const axes = {  // title of the button, text of a tick and of a place
+const axes = {  // title of the button, text of a tick, text of a position
   step: ["Steps", short, (x) => `step ${Math.round(x).toLocaleString("en")}`],
   tokens: ["Target tokens", short, (x) => `${short(x)} tokens`],
   hours: ["Hours", (x) => `${Number(x.toPrecision(3))}`, (x) => hours(x)],
 };
-// The main set, which is the first, has the panels of validations; others have their own. Corpora of a mix share a panel if there is one
-// run, and have a panel each if several runs are laid over each other.
+// The first validation set is the main one, whose curves are in the general panels. Other sets have their own panels. For one run all
+// corpora of a mix share a panel; for several runs each corpus has its own.
 const main_sets = new Set(runs.flatMap((run) => run.validations.map((v) => v.sets[0] ?? "")));
 const of_main_set = main_sets.size === 1 && [...main_sets][0] ? ` of ${[...main_sets][0]}` : "";
 const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
@@ -27,10 +27,10 @@ const panels = [
   { title: "Fill of the blocks", train: "fill", show: percent },
   { title: "Share of time spent waiting", train: "waiting", show: percent },
 ];
-let axis = "step", range = null;  // of the horizontal axis; null: all
+let axis = "step", range = null;  // range of the horizontal axis; null: all
 const charts = [];
 
-function moving_mean({ x, y }) {  // over one fiftieth of the points, centred; at the start over fewer, at the end over the last
+function moving_mean({ x, y }) {  // centered, over 1/50 of the points; near both ends over fewer
   const half = Math.max(1, Math.round(y.length / 100)), sums = [0], counts = [0];
   y.forEach((v, i) => { sums.push(sums[i] + (v ?? 0)); counts.push(counts[i] + (v != null)); });
   return { x, y: y.map((_, i) => {
@@ -39,7 +39,7 @@ function moving_mean({ x, y }) {  // over one fiftieth of the points, centred; a
   }) };
 }
 
-// What is drawn: { colour, x, y, kind }; kind: raw and mean of training, valid.
+// Returns the curves to draw: { colour, x, y, kind }, where kind is raw or mean (both of training), or valid.
 function series_of(panel) {
   const of_training = (run, i) => panel.corpora ? panel.corpora.map((c, k) => [several ? i : k, run.steps.corpora[c.folder]])
     : panel.train ? [[i, run.steps[panel.train]]] : [];
@@ -66,8 +66,8 @@ function whole_range() {
   return [0, Math.max(...ends) || 1];
 }
 
-// The drawn values in sight, without the highest and lowest hundredth of single steps, which would flatten the rest.
-// So would the fall of a loss in the first tenth of a run, unless somebody zooms into it.
+// Returns the range of the visible values. It ignores the highest and lowest hundredth of single steps, and the fall of a
+// loss in the first tenth of a run unless the chart is zoomed, because they would flatten the rest.
 function height_range(series, [a, to], falls) {
   const from = falls && !range ? a + (to - a) / 10 : a;
   let low = Infinity, high = -Infinity;
@@ -85,7 +85,7 @@ function height_range(series, [a, to], falls) {
   return [low >= 0 && low < 0.3 * high ? 0 : low - margin, high + margin];
 }
 
-// Vertical lines: { kind, x, label, style }. Of several runs they have the runs' colours, unless runs share one.
+// Returns vertical lines: { kind, x, label, style }. With several runs a line has its run's color, unless runs share it.
 function marks() {
   const all = new Map();
   runs.forEach((run, i) => {
@@ -102,7 +102,7 @@ function marks() {
 
 function describe_marks() {
   const any = (kind) => marks().some((mark) => mark.kind === kind);
-  return (any("start") ? "Dotted: resumed. " : "") + (any("rollback") ? "Red: rolled back. " : "") + (any("stage") ? "Dashed: a stage of the data begins. " : "");
+  return (any("start") ? "Dotted lines: the run resumed. " : "") + (any("rollback") ? "Red lines: it rolled back. " : "") + (any("stage") ? "Dashed lines: a data stage starts. " : "");
 }
 
 function curve_path(s, to_x, to_y) {
@@ -122,9 +122,9 @@ class Chart {
     this.box = svg("svg", { role: "img", "aria-label": panel.title });
     const legend = panel.corpora && !several ? el("p", { class: "legend" }, panel.corpora.map((c, k) => el("span", { title: c.folder }, swatch(k), c.name))) : null;
     this.root = el("figure", { class: "chart" }, el("header", {}, el("h3", {}, panel.title), legend, this.readout), this.box);
-    this.pressed = null;       // where the mouse was pressed
-    this.fingers = new Map();  // on a screen that can be touched: their pixels
-    this.pinched = null;       // the values that were under two fingers
+    this.pressed = null;       // value where the mouse was pressed
+    this.fingers = new Map();  // pixel of each finger on a touch screen
+    this.pinched = null;       // values that were under two fingers
     const listen = { pointerdown: this.press, pointermove: this.move, pointerup: this.release, pointercancel: this.release, pointerleave: this.leave };
     for (const [event, handler] of Object.entries(listen)) this.box.addEventListener(event, handler.bind(this));
     this.box.addEventListener("dblclick", () => set_range(null));
@@ -140,7 +140,7 @@ class Chart {
     const marked = marks(), top = marked.some((mark) => mark.label) ? 20 : 8;  // labels are above the curves
     const height = 182 + top, left = 46, right = 8, bottom = 22;
     const width = Math.max(260, this.root.clientWidth || 340), [a, b] = range || whole_range();
-    const [lowest, high] = height_range(this.series, [a, b], this.panel.falls), low = this.panel.show ? 0 : lowest;  // shares begin at 0
+    const [lowest, high] = height_range(this.series, [a, b], this.panel.falls), low = this.panel.show ? 0 : lowest;  // axes of shares start at 0
     const to_x = (x) => left + (x - a) / (b - a) * (width - left - right);
     const to_y = (y) => top + (high - y) / (high - low) * (height - top - bottom);
     Object.assign(this, { to_x, left, plot_width: width - left - right });
@@ -234,7 +234,7 @@ class Chart {
     else this.zoom.setAttribute("width", 0);
   }
 
-  leave(event) {  // values that a finger asked for stay
+  leave(event) {  // values that a finger selected stay visible
     if (event.pointerType !== "touch" && this.pressed == null) charts.forEach((chart) => chart.point(null));
   }
 }

@@ -1,16 +1,16 @@
-// launch/reports/run_page/elements.js: the data of the page, which launch/reports/run_page.cpp writes as JSON into #data,
-// and what all its parts use: elements, numbers, tables.
+// launch/reports/run_page/elements.js: reads the data, which launch/reports/run_page.cpp writes as JSON into #data, and
+// defines what all parts of the page use: elements, numbers, tables.
 "use strict";
 
 const { runs, differences, corpora, metrics } = JSON.parse(document.getElementById("data").textContent);
 const several = runs.length > 1;
-// The number of a step that a metric of validations repeats; null: none. The key of a set's metric.
+// The key in step records of a validation metric that steps also have, or null; and the key of a set's metric.
 const number_of_step = (metric) => metric.key.startsWith("valid_") ? metric.key.slice(6) : null;
 const key_of = (metric, set) => set ? `${set}.${number_of_step(metric) ?? metric.key}` : metric.key;
 const byId = (id) => document.getElementById(id);
 const colour = (i) => `--run: var(--run${i % 6})`;
 
-// Elements are made here only, and text is only ever set as text: no string of a run becomes markup.
+// All elements are made here, and text is always set as text, so no string of a run becomes markup.
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -36,7 +36,7 @@ function hours(h) {
   const minutes = Math.round(60 * h);
   return minutes < 1 ? `${Math.round(3600 * h)} s` : minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
-const is_dashed = (i) => i >= 6;  // the colours begin again
+const is_dashed = (i) => i >= 6;  // the colors repeat
 const swatch = (i) => el("span", { class: "swatch", style: `${colour(i)}; background: ${is_dashed(i)
   ? "repeating-linear-gradient(90deg, var(--run) 0 .3em, transparent .3em .5em)" : "var(--run)"}` });
 const named = (i) => [several ? swatch(i) : null, runs[i].name];

@@ -1,4 +1,4 @@
-// launch/reports/run_page/files.h: the files beside this one, as text in the program.
+// launch/reports/run_page/files.h: the files in this folder as text in the program.
 #pragma once
 
 #include <string_view>

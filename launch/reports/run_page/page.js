@@ -1,4 +1,4 @@
-// launch/reports/run_page/page.js: the parts of the page in their order: summary, tables, and the calls that draw them.
+// launch/reports/run_page/page.js: the summary and the tables, and the calls that draw all parts of the page in order.
 
 const grid = (start) => start ? `dp ${start.dp} × tp ${start.tp}, ${start.device}` : "–";
 
@@ -9,16 +9,16 @@ function figures_of(run) {
 }
 
 function summary() {
-  const columns = [["run"], ["best BLEU", 1], ["chrF then", 1], ["lowest validation nll", 1], ["steps", 1], ["target tokens", 1], ["time of steps", 1], ["target tokens/s", 1], ["grid"]];
+  const columns = [["run"], ["best BLEU", 1], ["chrF at that step", 1], ["lowest validation nll", 1], ["steps", 1], ["target tokens", 1], ["training time", 1], ["target tokens/s", 1], ["grid"]];
   if (several) {
     return table(columns, runs.map(figures_of).map((f, i) => [named(i), fixed(f.bleu?.bleu, 2), fixed(f.bleu?.chrf, 2), fixed(f.nll?.valid_nll, 4), short(f.steps ?? 0), short(f.tokens ?? 0), hours(f.hours ?? 0), f.speed ? short(f.speed) : "–", grid(last(runs[i].starts))]));
   }
   const f = figures_of(runs[0]);
   const items = [
-    f.bleu && [fixed(f.bleu.bleu, 2), `BLEU, best at step ${f.bleu.step}`],
-    f.bleu && [fixed(f.bleu.chrf, 2), "chrF then"],
+    f.bleu && [fixed(f.bleu.bleu, 2), `best BLEU, at step ${f.bleu.step.toLocaleString("en")}`],
+    f.bleu && [fixed(f.bleu.chrf, 2), "chrF at that step"],
     f.nll && [fixed(f.nll.valid_nll, 3), "lowest validation nll"],
-    [short(f.steps ?? 0), "steps"], [short(f.tokens ?? 0), "target tokens"], [hours(f.hours ?? 0), "time of steps"],
+    [short(f.steps ?? 0), "steps"], [short(f.tokens ?? 0), "target tokens"], [hours(f.hours ?? 0), "training time"],
     f.speed && [short(f.speed), "target tokens/s"],
   ];
   return el("div", { class: "figures" }, items.filter(Boolean).map(([value, name]) => el("div", {}, el("b", {}, value), el("span", {}, name))));
@@ -42,7 +42,7 @@ function validations() {
       [...(several ? [named(i)] : []), v.step.toLocaleString("en"), ...(sets ? [set] : []), short(v.tokens), hours(v.hours),
         ...shown.map((m) => cell(v, key_of(m, set), m))]));
   });
-  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["time of steps", 1], ...shown.map((m) => [m.word, 1])], rows, "scroll tall") : null;
+  return rows.length ? table([...(several ? [["run"]] : []), ["step", 1], ...(sets ? [["set"]] : []), ["target tokens", 1], ["training time", 1], ...shown.map((m) => [m.word, 1])], rows, "scroll tall") : null;
 }
 
 function events() {
@@ -64,7 +64,7 @@ function ranks() {
   return rows.length ? table([...(several ? [["run"]] : []), ["rank", 1], ["host"], ["slowest in", 1], ["the others waited", 1], [""]], rows) : null;
 }
 
-// Long values may be divided after commas and slashes.
+// Allows line breaks in long values after commas and slashes.
 const divided = (value) => value.split(/(?<=[,/])/).flatMap((part) => [part, el("wbr")]);
 const differences_table = () => differences.length === 0 ? null :
   table([["option"], ...runs.map((_, i) => [named(i)])], differences.map((d) => [d.name, ...d.values.map((value) => value == null ? el("span", { class: "muted" }, "not given") : divided(value))]));

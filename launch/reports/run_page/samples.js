@@ -1,9 +1,9 @@
-// launch/reports/run_page/samples.js: the same sentences translated at each validation, and cross-attention.
+// launch/reports/run_page/samples.js: sample translations at each validation, and cross-attention.
 
 const words = (text) => text.split(/\s+/).filter(Boolean);
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "") || word;
 
-function marked(text, reference) {  // each word of the reference is matched once
+function marked(text, reference) {  // highlights matches; each word of the reference matches once
   const left = new Map();
   for (const word of words(reference)) left.set(bare(word), (left.get(bare(word)) || 0) + 1);
   return words(text).flatMap((word) => {
@@ -13,13 +13,13 @@ function marked(text, reference) {  // each word of the reference is matched onc
   });
 }
 
-function spread(list, count) {  // at most `count` of them, evenly, with both ends
+function spread(list, count) {  // returns at most `count` elements, evenly spaced, with both ends
   if (list.length <= count) return list;
   return Array.from({ length: count }, (_, i) => list[Math.round(i * (list.length - 1) / (count - 1))]);
 }
 
 let shows_all_samples = false;
-const kMaxSamples = several ? 5 : 8;  // of a run, until a button asks for the rest
+const kMaxSamples = several ? 5 : 8;  // validations per run to show until a button asks for all
 
 function samples() {
   const groups = sample_groups(), most = Math.max(0, ...groups.flatMap((group) => [...group.runs.values()].map((rows) => rows.length)));
@@ -30,14 +30,14 @@ function samples() {
     button.textContent = label();
     draw();
   } });
-  const label = () => shows_all_samples ? `Show ${kMaxSamples} of them` : `Show all ${most} validations`;
+  const label = () => shows_all_samples ? `Show only ${kMaxSamples} validations` : `Show all ${most} validations`;
   if (button) button.textContent = label();
   draw();
   return groups.length ? [button, list] : [];
 }
 
 function sample_groups() {
-  const groups = new Map();  // by set and source: reference, and rows of run, step and hypothesis
+  const groups = new Map();  // from set and source to the reference and the runs' steps and hypotheses
   runs.forEach((run, i) => run.validations.forEach((v) => v.samples.forEach((s) => {
     const key = JSON.stringify([s.set, s.source]);
     if (!groups.has(key)) groups.set(key, { source: s.source, reference: s.reference, set: s.set || v.sets[0], runs: new Map() });

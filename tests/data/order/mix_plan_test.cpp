@@ -251,7 +251,7 @@ TEST(MixPlan, FillsASideOfTheBlocksOfRandomMixesAboveNinetyNinePercent) {
   }
 }
 
-// As where a stage on a tiny corpus has the streams of a large one.
+// This happens if a stage on a tiny corpus has as many streams as one on a large corpus.
 TEST(MixPlan, FillsBlocksAboveNinetyNinePercentWithATinyCorpusInManyStreams) {
   for (const int64_t num_pairs : {50, 200, 800}) {
     SCOPED_TRACE(fmt::format("{} pairs", num_pairs));
@@ -308,7 +308,7 @@ TEST(MixPlan, LetsNoPairOfACorpusWaitForEver) {
   EXPECT_LE(longest[1], 10 * (16 + 2) / 9 + 2);
 }
 
-// In the order of a run's corpora, not in that of the mix: another mix goes on where each corpus was.
+// Places are stored in the order of a run's corpora, not of the mix, so another mix continues each corpus.
 TEST(MixPlan, GoesOnWithEachCorpusInAnotherMix) {
   const MixCase all{.mix = {corpus_of(0, 700, 1, 1), corpus_of(1, 400, 1, 2), corpus_of(2, 300, 1, 3)},
                     .config = mix_config(256, 4)};

@@ -43,7 +43,7 @@ bool has_bias(uint32_t epilogue) {
          has_bits(epilogue, CUBLASLT_EPILOGUE_BGRADA) || has_bits(epilogue, CUBLASLT_EPILOGUE_BGRADB);
 }
 
-// As in NVIDIA's library: no gradient for an inner dimension of 1 or a single bias, and no f32 auxiliary
+// Like NVIDIA's library, has no gradient for an inner dimension of 1 or a single bias, and no f32 auxiliary
 // output with 16-bit operands.
 bool has_kernel(uint32_t epilogue, cudaDataType_t ab, cudaDataType_t d, uint64_t m, uint64_t n, uint64_t k) {
   const bool is_gradient = has_bits(epilogue, kReluGradient) || has_bits(epilogue, kGeluGradient);

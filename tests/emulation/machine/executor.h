@@ -39,7 +39,7 @@ class Executor {
 
   void run(const Kernel& kernel, uint64_t seed);  // throws if the kernel is faulty: barriers that do not match
 
-  // For device code, on the calling thread's fibre.
+  // Device code calls these on the calling thread's fiber.
   void synchronize_threads(Place where);
   void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, Place where);
   LateCopies& copies() { return current_->copies; }

@@ -34,7 +34,7 @@ void require_limits(const cudaLaunchConfig_t& config, const void* kernel) {
                                     std::to_string(allowed) + " are allowed");
 }
 
-// On a GPU, a kernel with a pointer to host memory would fault.
+// Refuses pointers to host memory, with which a kernel on a GPU would fault.
 void require_device_pointers(std::span<const std::span<const std::byte>> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i)
     for (size_t at = 0; at + sizeof(uint64_t) <= arguments[i].size(); at += sizeof(uint64_t)) {

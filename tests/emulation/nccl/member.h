@@ -25,7 +25,7 @@ class Member {
   ncclResult_t error() const { return error_; }
   void fail(ncclResult_t error, const std::string& text);  // asynchronously; the first error counts
 
-  // For its collectives, which run one at a time.
+  // Its collectives, which run one at a time, use these.
   RankState& shared(int rank) const { return segment_.rank(rank); }
   std::byte* deposit(int rank) const { return segment_.deposit(rank); }
   bool all_reached(uint64_t stage);  // if a rank has left before: an error, and always false
@@ -47,7 +47,7 @@ class Member {
 
 int emulated_version();
 
-// For ncclGetLastError, which returns the process's last error.
+// Store and return the process's last error, for ncclGetLastError.
 void set_last_error(const std::string& text);
 const char* last_error();
 

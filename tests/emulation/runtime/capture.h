@@ -45,7 +45,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   bool valid_ = true;
 };
 
-// For calls that allocate or wait: they must not be captured, nor made during a capture that could depend on
+// Refuses calls that allocate or wait: they must not be captured, nor made during a capture that could depend on
 // them.
 void require_no_capture(const char* call);
 

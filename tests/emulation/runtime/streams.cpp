@@ -46,7 +46,7 @@ Work nothing(std::vector<Point> after = {}) {
   return {[](Access&) { return Progress::finished; }, std::move(after)};
 }
 
-// For calls that wait for a stream or an event, or query it.
+// Refuses calls that wait for or query a stream or an event that is being captured.
 void require_not_captured(const Queue& queue, const char* call) {
   if (queue.capture != nullptr)
     queue.capture->refuse(cudaErrorStreamCaptureUnsupported, std::string(call) + " of a stream that is being captured");

@@ -23,13 +23,13 @@ struct Traffic {
   Share shared;                         // cycles
 };
 
-// Of all kernels since the process began, by name (census.h).
+// Returns the traffic of all kernels since the process started, by name (census.h).
 std::map<std::string, Traffic> traffic();
 
 // An access of the calling thread of a kernel, by the instruction at `instruction`. Other memory is ignored.
 void note_access(const void* address, size_t bytes, bool is_store, const void* instruction);
 
-// From now on the device's own accesses of 16 bytes are noted, too: asynchronous copies and ldmatrix.
+// From now on also records the device's own accesses of 16 bytes: asynchronous copies and ldmatrix.
 void note_all_accesses();
 void note_packet(const void* address, bool is_store);
 

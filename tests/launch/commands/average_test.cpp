@@ -41,7 +41,7 @@ class Average : public ::testing::Test {
     return c;
   }
 
-  // With an average, which is the weights of seed step + 1, if `has_average`.
+  // Saves a checkpoint and, if `has_average`, an average, whose weights are drawn with the seed step + 1.
   static std::string save(const std::string& run, int64_t step, const RunConfig& config, bool has_average = false,
                           const std::string& tokenizer = "a tokenizer", const std::string& metric = "bleu") {
     ParamStore params(0, 1), average(0, 1);
@@ -163,15 +163,15 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
   average({run_, "--last", "3", "--output", output_, "--force"});
   expect_mean_of({20, 30, 40}, 40);
   write_file_atomically(output_ + "/mine", "");
-  EXPECT_TRUE(holds(refusal({run_, "--last", "2", "--force"}), "holds more than an average"));
+  EXPECT_TRUE(holds(refusal({run_, "--last", "2", "--force"}), "contains more than an average"));
   EXPECT_TRUE(fs::exists(output_ + "/mine"));
   const Error error = error_of([&] { average({run_, "--last", "2", "--force", "--output", run_ + "/checkpoints"}); });
-  EXPECT_TRUE(holds(error.what(), "holds more than an average"));
+  EXPECT_TRUE(holds(error.what(), "contains more than an average"));
   EXPECT_TRUE(fs::exists(step(10)));
   const Error named = error_of([&] {
     average({run_, "--last", "2", "--output", run_ + "/checkpoints/step-00000099"});
   });
-  EXPECT_TRUE(holds(named.what(), "has the name of a run's checkpoint"));
+  EXPECT_TRUE(holds(named.what(), "is a name for a run's checkpoint"));
 }
 
 TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
@@ -191,9 +191,9 @@ TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
   RunConfig wider = config(), more_heads = config();
   wider.model.feed_forward = 26, more_heads.model.heads = more_heads.model.kv_heads = 4;
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "wider", 50, wider)}),
-                    "of different models: model.feed_forward is 24 and 26"));
+                    "belong to different models: model.feed_forward is 24 and 26"));
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "heads", 50, more_heads)}),
-                    "of different models: model.heads is 2 and 4"));
+                    "belong to different models: model.heads is 2 and 4"));
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "words", 50, config(), false, "another")}),
                     "of different models: tokenizer.model is another one"));
   EXPECT_TRUE(holds(refusal({step(10), step(10)}), "is given twice"));
@@ -207,7 +207,7 @@ TEST_F(Average, RefusesWhatIsMissingOrDamaged) {
                        [&] {
                          run_average({.args = {empty.path(), "--last", "1", "--output", output_}});
                        }),
-            empty.path() + " holds no checkpoint: give the folder of a run");
+            empty.path() + " contains no checkpoint: give the folder of a run");
   EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last needs a number of checkpoints, at least 1"));
   EXPECT_TRUE(holds(refusal({step(10)}), "an average needs two or more checkpoints"));
   EXPECT_TRUE(holds(refusal({step(10), folder_ / "nothing"}), "there is no such folder"));

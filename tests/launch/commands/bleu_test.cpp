@@ -61,7 +61,7 @@ TEST_F(BleuCommand, JsonHoldsTheScoresAndTheOptionsReachThem) {
 TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {
   const std::string reference = file("ref", "a\nb\nc\n"), hypothesis = file("hyp", "a\nb");
   EXPECT_EQ(message({"--reference", reference, hypothesis}),
-            hypothesis + " has 2 lines, " + reference + " has 3: each needs one line for the same sentence");
+            hypothesis + " has 2 lines and " + reference + " has 3: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, InvalidUtf8IsNamedByFileAndLine) {
@@ -110,7 +110,7 @@ TEST_F(BleuCommand, AnUnknownMetricIsAnsweredWithTheNearest) {
   EXPECT_EQ(message({"--reference", path, path, "--metrics=bleu,chf"}),
             "metrics = 'bleu,chf': there is no metric 'chf'; did you mean chrf?");
   EXPECT_EQ(message({"--reference", path, "--metrics", "bleu", "chrf"}),
-            "'chrf' would be a hypothesis' file: write --metrics bleu,chrf (or ./chrf)");
+            "'chrf' would be a hypothesis file: write --metrics bleu,chrf (or ./chrf)");
 }
 
 TEST_F(BleuCommand, SeveralSystemsStandInOneTableAndNameTheirFilesInJson) {
@@ -145,8 +145,8 @@ TEST_F(BleuCommand, ThePairedTestIsATableWithTheBaselineNamed) {
                       "same              10.0  0.0100\n"
                       "poor             100.0  0.0100  *\n"
                       "\n"
-                      "p: how likely chance alone makes a larger difference from base, the baseline; * below 0.05\n"
-                      "(paired approximate randomisation, 99 trials, seed 12345)\n");
+                      "p: probability of a larger difference from base, the baseline, by chance; *: p < 0.05\n"
+                      "(paired approximate randomization, 99 trials, seed 12345)\n");
 }
 
 TEST_F(BleuCommand, EqualSystemsAreNeverSignificantlyDifferent) {
@@ -161,9 +161,10 @@ TEST_F(BleuCommand, EqualSystemsAreNeverSignificantlyDifferent) {
 TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
   const std::string path = file("ref", "a\n"), other = file("other", "a\n");
   EXPECT_NE(message({"--reference", path, path, "--paired-bs"}).find("compares systems"), std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--paired-ar"}).find("one paired test"),
+  EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--paired-ar"})
+                .find("--paired-bs and --paired-ar: give one"),
             std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave --confidence out"),
+  EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave out --confidence"),
             std::string::npos);
   EXPECT_NE(message({"--reference", path, path, path}).find("given twice"), std::string::npos);
   EXPECT_NE(message({"--reference", path, path, "--confidence", "--confidence-n=1"}).find("give 2 to 1000000"),
@@ -175,7 +176,7 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
 TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
   const std::string reference = file("ref", "a\nb\n"), good = file("good", "a\nb\n"), bad = file("bad", "a\n");
   EXPECT_EQ(message({"--reference", reference, good, bad}),
-            bad + " has 1 lines, " + reference + " has 2: each needs one line for the same sentence");
+            bad + " has 1 lines and " + reference + " has 2: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
@@ -190,7 +191,7 @@ TEST_F(BleuCommand, StandardInputIsOneTextOnly) {
   const std::string path = file("ref", "a\n");
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
            {"--reference", "-"}, {"--reference", "-", "-"}, {"--reference", "-", "--reference", "-", path}})
-    EXPECT_NE(message(args).find("standard input can be one text only"), std::string::npos) << message(args);
+    EXPECT_NE(message(args).find("standard input can be only one text"), std::string::npos) << message(args);
 }
 
 TEST_F(BleuCommand, TakesLongLines) {

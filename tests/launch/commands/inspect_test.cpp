@@ -108,7 +108,7 @@ TEST(Inspect, LeavesTheEventFileOfARunToItsTraining) {
   const std::string run = make_run(folder, "run");
   inspect({run, "--tensorboard", run + "/tensorboard"});  // it has none yet
   for (const std::string& shown : {run, make_run(folder, "other")})
-    EXPECT_NE(refusal({shown, "--tensorboard", run + "/tensorboard/"}).find("is kept by the run itself"),
+    EXPECT_NE(refusal({shown, "--tensorboard", run + "/tensorboard/"}).find("the run itself writes there"),
               std::string::npos)
         << shown;
 }
@@ -145,7 +145,7 @@ TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run");
   EXPECT_EQ(refusal({run, "--chart", "--curve", "rl"}),
-            "curve = rl: the log has corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
+            "curve = rl: the log contains only corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
             "target_tokens, target_tokens_per_second");
   EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("one or two curves"), std::string::npos);
   for (const char* option : {"--curve=lr", "--over=hours"})
@@ -159,7 +159,7 @@ TEST(Inspect, RefusesAPageOfWhatIsNoRun) {
   EXPECT_EQ(refusal({folder / "none", "--html", folder / "page.html"}),
             folder / "none" + ": there is no such file or folder");
   EXPECT_EQ(refusal({folder / "empty", "--html", folder / "page.html"}),
-            folder / "empty" + " has no step yet: there is nothing to show");
+            folder / "empty" + " has no step yet, so there is nothing to show");
   EXPECT_EQ(refusal({kTiny, "--html", folder / "page.html"}),
             std::string("--html has no effect: ") + kTiny + " is a configuration");
   EXPECT_FALSE(std::filesystem::exists(folder / "page.html"));
@@ -171,7 +171,7 @@ TEST(InspectModel, IsWhatInspectShowsOfAConfiguration) {
 
 TEST(InspectModel, CountsParametersWithAndWithoutVocabularyTables) {
   const std::string text = inspect({"model", kTiny, "--vocabulary", "300"});
-  EXPECT_EQ(line_with(text, "parameters in all"), "parameters in all 186,880");
+  EXPECT_EQ(line_with(text, "total parameters"), "total parameters 186,880");
   EXPECT_EQ(line_with(text, "without vocabulary tables"), "without vocabulary tables 167,680");  // 300 x 64 less
 }
 
@@ -188,7 +188,7 @@ TEST(InspectModel, ShowsOperationsOfATokenAtTheLengthThatIsAsked) {
   const std::string base = WEFT_SOURCE_DIR "/configs/base.cfg";
   const std::string text = inspect({"model", base, "--vocabulary", "8000", "--length", "24"});
   EXPECT_NE(text.find("sentences of 24 tokens"), std::string::npos);
-  EXPECT_EQ(line_with(text, "a pair of tokens"), " a pair of tokens 97.02M 291.05M");
+  EXPECT_EQ(line_with(text, "per pair of tokens"), " per pair of tokens 97.02M 291.05M");
 }
 
 TEST(InspectModel, CountsTheMomentsThatTheOptimizerKeeps) {

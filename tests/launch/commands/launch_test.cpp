@@ -47,8 +47,8 @@ TEST(LaunchCommand, RefusesWhatCannotStart) {
   EXPECT_EQ(launch_refusal({"-n", "2", "trian"}), "unknown command 'trian'; did you mean 'train'?");
   EXPECT_EQ(launch_refusal({"train"}), "the number of ranks is missing: give -n N");
   EXPECT_EQ(launch_refusal({"-n", "7", "--hosts", "a:4,b:2", "train"}),
-            "-n 7: --hosts has 6 slots; give more, like a:4,b:4");
-  EXPECT_TRUE(holds(launch_refusal({"-n", "1000000", "train"}), "-n 1000000: this host, with "));
+            "-n 7: --hosts has only 6 slots: give more, like a:4,b:4");
+  EXPECT_TRUE(holds(launch_refusal({"-n", "1000000", "train"}), "-n 1000000: this host has "));
 }
 
 TEST(LaunchCommand, RefusesAFolderAsInput) {
@@ -74,7 +74,7 @@ TEST(LaunchCommand, LeavesTheHostsToSlurm) {
                                 [] {
                                   run_launch({.args = {"--hosts", "a", "train"}});
                                 }),
-            "--hosts: Slurm chose the hosts of this allocation; leave it out, or give --mpirun mpirun");
+            "--hosts: Slurm chose the hosts of this allocation: leave it out, or give --mpirun mpirun");
 }
 
 }  // namespace

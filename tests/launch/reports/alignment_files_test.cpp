@@ -135,7 +135,7 @@ TEST_F(AlignmentFilesTest, AnEndingThatIsNearlyOneOfOursIsRefusedWithTheRightOne
                                    {"a.JSONL", "did you mean .jsonl?"},
                                    {"a.SVG", "did you mean .svg?"},
                                    {"a.svgz", "did you mean .svg?"},
-                                   {".svg", "a name is missing before .svg"}})
+                                   {".svg", "the name before .svg is missing"}})
     EXPECT_NE(refusal({name}).find(part), std::string::npos) << name << ": " << refusal({name});
   EXPECT_EQ(refusal({"a.txt", "a.align", "a", "a.gdfa", "a.svg", "a.jsonl"}), "");
 }

@@ -43,7 +43,7 @@ TEST(OutputRelay, DoesNotWaitForAProcessThatWasLeftBehind) {
   std::ofstream(held) << "end\n";
 }
 
-// In processes of their own, whose streams and signals are changed.
+// Runs in separate processes, because the tests change streams and signals.
 class OutputRelayProcess : public ::testing::Test {
  protected:
   OutputRelayProcess() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

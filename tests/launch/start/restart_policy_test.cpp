@@ -35,7 +35,7 @@ TEST(RestartPolicy, GivesUpWhenTheSameStepFailsTwice) {
   EXPECT_TRUE(policy.after(6, {.checkpoint = "step-00000010", .step = 12}).again);
   const auto next = policy.after(6, {.checkpoint = "step-00000010", .step = 12});
   EXPECT_FALSE(next.again);
-  EXPECT_TRUE(holds(next.reason, "as the time before: not started again")) << next.reason;
+  EXPECT_TRUE(holds(next.reason, "it failed twice the same way, so it is not restarted")) << next.reason;
 }
 
 TEST(RestartPolicy, GoesOnWhileThereIsProgress) {

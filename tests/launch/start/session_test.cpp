@@ -16,7 +16,7 @@ namespace {
   while (true) pause();
 }
 
-// As mpirun and a rank, which has a process group of its own.
+// Behaves like mpirun with a rank, which has its own process group.
 [[noreturn]] void lead_a_session(int report) {
   setsid();
   if (fork() != 0) pause_for_ever();

@@ -33,7 +33,7 @@ TEST(Supervisor, SaysThatAProgramFailedWithoutAWord) {
     EXPECT_EQ(supervisor.run_other(shell(script)), supervisor.run_training(shell(script), nobody));
     return ::testing::internal::GetCapturedStderr();
   };
-  EXPECT_NE(said("exit 132").find("weft launch: /bin/sh ended with status 132 and said nothing"), std::string::npos);
+  EXPECT_NE(said("exit 132").find("weft launch: /bin/sh ended with status 132 without any output"), std::string::npos);
   EXPECT_EQ(said("echo why >&2; exit 132"), "why\nwhy\n");
   EXPECT_EQ(said("exit 0"), "");
 }
@@ -59,7 +59,7 @@ TEST(Supervisor, TellsWhichProgramsSucceedInTime) {
             (std::vector<bool>{true, false, false}));
 }
 
-// In processes of their own: a thread of another test could take the signal.
+// Runs in separate processes, because a thread of another test could receive the signal.
 class SupervisorSignals : public ::testing::Test {
  protected:
   SupervisorSignals() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

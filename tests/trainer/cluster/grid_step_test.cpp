@@ -174,7 +174,7 @@ TEST(GridStep, OfRanksThatShareCoresIsSlower) {
   EXPECT_DOUBLE_EQ(planned(small_config(), 2, 1, {}, m).seconds.compute, 2 * alone);  // twice the blocks
 }
 
-// Of 4 blocks on 3 ranks one rank has two, and computes the second one by itself.
+// If 3 ranks share 4 blocks, one rank has two and computes the second one alone.
 TEST(GridStep, ComputesFasterWhereOtherRanksHaveNoMoreBlocks) {
   Machine m = cpu_machine();
   const double block = planned(small_config(), 4, 1, {}, m).seconds.compute;

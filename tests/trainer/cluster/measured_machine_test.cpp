@@ -8,7 +8,7 @@
 namespace weft::testing {
 namespace {
 
-// As if one rank had taken 3 s for the passes of 4 blocks and 0.5 s for the update.
+// Returns the report of one rank that took 3 s for the passes of 4 blocks and 0.5 s for the update.
 BenchReport one_rank(OptimizerKind optimizer = OptimizerKind::adam) {
   RunConfig c;
   c.optimizer.kind = optimizer;

@@ -39,7 +39,7 @@ ModelConfig model_config(int64_t vocabulary) {
   return c;
 }
 
-// On the CPU: 150 steps of Adam on blocks of new sentences of 1 to 12 tokens, with the reversed source as
+// Trains on the CPU for 150 steps of Adam on blocks of new sentences of 1 to 12 tokens, with the reversed source as
 // target.
 Values train_to_turn_around(int64_t vocabulary) {
   Values trained;

@@ -30,7 +30,7 @@ class DocumentTranslatorTest : public ::testing::Test {
   }
   static DecodeConfig decode() { return {.beam = 2, .max_length_factor = 1, .max_length_extra = 4}; }
 
-  // With the bias of the separator raised by `bias`.
+  // Calls `body` with a translator in which the bias of the separator is raised by `bias`.
   static void with_translator(const std::function<void(Translator&)>& body, float bias = 0) {
     on_grid(1, 1, [&](const Mesh& mesh) {
       ModelConfig config = small_model_config(tokenizer_->size());

@@ -11,7 +11,7 @@
 namespace weft::testing {
 namespace {
 
-// On every rank of the grid: `split`, with two entries for each tp rank, and `whole`; all gradients are 3.
+// Calls `body` on every rank with parameters `split` (two entries per tp rank) and `whole`. All gradients are 3.
 void on_grid_of_gradients(int dp, int tp, const std::function<void(ParamStore&, const Mesh&, Context&)>& body) {
   run_thread_ranks(dp * tp, [&](Communicator& world) {
     const Mesh mesh(world, {.dp = dp, .tp = tp});

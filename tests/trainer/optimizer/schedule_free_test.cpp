@@ -92,8 +92,8 @@ TEST(ScheduleFreeTraining, EvaluatesTheMeanAndPutsTheWeightsBack) {
   }
 }
 
-// Of a rank of two: the files of its checkpoint, what layers read of the first table in an evaluation, and the losses
-// of a step after it and of a run that begins with the checkpoint's model.
+// Results of one of two ranks: the files of its checkpoint, what layers read of the first table in an evaluation, and
+// the losses of a step after it and of a run that starts with the checkpoint's model.
 struct FreeRun {
   std::map<std::string, std::string> files;
   std::vector<float> evaluated;

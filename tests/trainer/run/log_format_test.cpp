@@ -59,7 +59,7 @@ std::string kind_of(const nlohmann::json& record) {
   return record.dump();
 }
 
-// Without `step` and `time`, which all records must have.
+// Returns the keys without `step` and `time`, which all records must contain.
 Keys keys_of_log(const std::string& log) {
   Keys keys;
   for (const nlohmann::json& record : read_event_log(log)) {

@@ -162,14 +162,14 @@ std::vector<nlohmann::json> log_of(const RunConfig& c) {
   return records;
 }
 
-// With the average, if there is one.
+// Returns the files of the final model, including the average if there is one.
 std::string final_model(const RunConfig& c) {
   const std::string folder = c.train.output + "/checkpoints/latest", average = folder + "/average.safetensors";
   EXPECT_EQ(fs::exists(average), c.train.ema > 0);
   return read_file(folder + "/model.safetensors") + (c.train.ema > 0 ? read_file(average) : "");
 }
 
-// Of the same kind, and near if they are numbers.
+// Expects equal values, or numbers that are close to each other.
 void expect_near(const nlohmann::json& got, const nlohmann::json& want, double band, const nlohmann::json& record) {
   if (!want.is_number() || !got.is_number()) {
     EXPECT_EQ(got, want) << record;

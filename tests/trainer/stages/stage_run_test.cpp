@@ -150,7 +150,7 @@ TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
   EXPECT_TRUE(begun(config({first, second, other})).resume(saved, cursor).empty());
 }
 
-// By a line more: its digest is another one.
+// Appends a line to the manifest, which changes its digest.
 void change_manifest(const std::string& folder) { std::ofstream(folder + "/manifest.json", std::ios::app) << '\n'; }
 
 TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {

@@ -257,7 +257,7 @@ TEST(StagedStream, GivesEachCorpusItsShareInEveryStage) {
   }
 }
 
-// Over all stages together. Given and pending pairs are the stream so far.
+// Checks all stages together. Given and pending pairs are the stream so far.
 TEST(StagedStream, LosesAndDoublesNothingInAnEpochOfACorpus) {
   for (uint32_t seed = 0; seed < kCases; ++seed) {
     SCOPED_TRACE(fmt::format("case {}", seed));

@@ -27,7 +27,7 @@ RunConfig traced_config() {
 
 using Calls = std::vector<std::tuple<std::string, double, double>>;  // op, bytes and operations
 
-// Without packing, which a GPU does not do.
+// Leaves out packing, which a GPU does not do.
 Calls calls_of(const std::vector<OpTrace::Op>& ops) {
   Calls calls;
   for (const OpTrace::Op& op : ops)

@@ -60,7 +60,7 @@ TEST(Roofline, HasTheBandwidthsOfDataSheets) {
   EXPECT_EQ(data_sheet_of("Emulated device").bandwidth, 0);
 }
 
-// Of two ranks, with the rates given to each or measured.
+// Returns the limits of two ranks, with the rates given to each or measured.
 StepLimits limits_of_two_ranks(double peak_flops, double memory_bandwidth) {
   StepLimits result;
   run_thread_ranks(2, [&](Communicator& world) {
