@@ -120,7 +120,7 @@ TEST_F(InitialValues, OfAnotherModelAreRefused) {
   c.model.kv_heads = 1;
   EXPECT_TRUE(
       holds(refusal(c, ErrorKind::checkpoint),
-            "tensor 'decoder.0.self_attention.qkv.bias' is not one of the model's: the checkpoint is of another "
+            "tensor 'decoder.0.self_attention.qkv.bias' is not in this model: the checkpoint is for another "
             "model"));
 }
 

@@ -7,7 +7,8 @@
 namespace weft {
 namespace {
 
-constexpr size_t kLongestName = 100;  // bytes; a longer text is no misspelt name, and its distances would take seconds
+constexpr size_t kLongestName = 100;  // bytes; a longer text is not a misspelled name, and its distances would take
+                                      // seconds
 
 }  // namespace
 
