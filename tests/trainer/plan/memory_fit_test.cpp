@@ -84,7 +84,7 @@ TEST_F(MemoryFit, RefusesWhatTheHostCannotHold) {
   EXPECT_TRUE(message.ends_with("it fits with --train.recompute")) << message;
 }
 
-TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "no smaller block")); }
+TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "smaller blocks do not fit")); }
 
 }  // namespace
 }  // namespace weft::testing

@@ -156,7 +156,7 @@ TEST_F(StagedRun, SaysWhichStagesDoNotBegin) {
   ::testing::internal::CaptureStderr();
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER BEGINS: train.steps = 6 ends the run before")) << said;
+  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER STARTS: train.steps = 6 ends the run before")) << said;
   EXPECT_TRUE(
       holds(said, "the run has ended after step 6: train.steps = 6; in stage 2 of 3, last; never did not begin"))
       << said;
@@ -341,7 +341,7 @@ TEST_F(StagedRun, RefusesOptionsThatWouldHaveNoEffect) {
   EXPECT_TRUE(holds(refused(), "set stage.NAME.mix, or leave it out"));
   config_.train.patience_from = PatienceFrom::last_stage;
   config_.train.validate_command_minutes = 5;
-  EXPECT_TRUE(holds(refused(), "train.validate_command_minutes = 5 is of train.validate_command"));
+  EXPECT_TRUE(holds(refused(), "train.validate_command_minutes = 5 applies only to train.validate_command"));
 }
 
 }  // namespace
