@@ -99,8 +99,7 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   const double begin = monotonic_seconds();
   busy_.resume();
-  // The total weight of the step's target tokens is known only after the exchange. Until then gradients are means over
-  // all rows.
+  // The total weight of the step's target tokens is unknown before the exchange. Until then gradients are row means.
   const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
   zero_gradients();

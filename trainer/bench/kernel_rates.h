@@ -1,5 +1,4 @@
-// trainer/bench/kernel_rates.h: times each op of a training step separately, and compares it with copies of as many
-// bytes.
+// trainer/bench/kernel_rates.h: times each op of a training step, and compares it with copies of as many bytes.
 #pragma once
 
 #include <string>
@@ -17,8 +16,7 @@ struct CopyRate {
   double bytes_per_second = 0;
 };
 
-// Measures copies within the device's memory, from small ones to sizes beyond every cache. Each rate is the best of
-// many runs.
+// Measures copies within the device's memory, up to sizes beyond every cache. Each rate is the best of many runs.
 std::vector<CopyRate> measure_copies(Context& ctx, double seconds);
 
 // Returns the rate of a copy of `bytes`: the better one of the two nearest sizes.

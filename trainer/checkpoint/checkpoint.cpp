@@ -1,5 +1,4 @@
-// trainer/checkpoint/checkpoint.cpp: verifies the files of a checkpoint and takes this rank's slices of its global
-// tensors, one at a time.
+// trainer/checkpoint/checkpoint.cpp: verifies a checkpoint's files and loads this rank's slices of its tensors.
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <map>

@@ -1,5 +1,4 @@
-// trainer/checkpoint/checkpoint.h: checkpoints are folders that are written atomically, in global layout, so that every
-// grid can load them.
+// trainer/checkpoint/checkpoint.h: checkpoints are folders, written atomically in global layout for every grid.
 //
 // docs/checkpoint-format.md describes the format. ROOT (a run's `checkpoints`) contains step-00001200/ with
 // model.safetensors, optimizer.safetensors (or several files), state.json, config.cfg, the tokenizer models and
@@ -60,9 +59,9 @@ void remove_checkpoints_after(const std::string& root, const std::string& step_f
 std::string newest_checkpoint_until(const std::string& root, int64_t step);
 // Does the same but verifies all bytes. Damaged ones are skipped and reported on standard error.
 std::string newest_whole_checkpoint_until(const std::string& root, int64_t step);
-// Keeps the newest keep_last (at least 1), the targets of links, the newest of at most step `good_until` and the one
-// after it (trainer/health/divergence.h; -1: neither), those of the steps `needed`, and, unless keep_every is 0,
-// multiples of it.
+// Keeps the newest keep_last (at least 1), the targets of links, the newest of at most step `good_until` and the next
+// one (trainer/health/divergence.h; -1: neither), those of the steps `needed` and, unless keep_every is 0, its
+// multiples.
 void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_every, int64_t good_until = -1,
                        const std::vector<int64_t>& needed = {});
 bool has_checkpoint(const std::string& root, int64_t step);  // judged by name and manifest

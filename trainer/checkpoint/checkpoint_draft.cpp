@@ -1,5 +1,4 @@
-// trainer/checkpoint/checkpoint_draft.cpp: builds a checkpoint's folder under a temporary name and commits it by
-// renaming.
+// trainer/checkpoint/checkpoint_draft.cpp: builds a checkpoint's folder under a temporary name, then renames it.
 #include "trainer/checkpoint/checkpoint_draft.h"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// trainer/checkpoint/safetensors.h: the public safetensors format: an 8-byte length, a JSON header, then the tensors'
-// raw bytes.
+// trainer/checkpoint/safetensors.h: the public safetensors format: an 8-byte length, a JSON header, raw bytes.
 //
 // docs/checkpoint-format.md specifies content and checks. The writer streams, so no tensor is copied. The reader checks
 // each count and offset against the file's size before it uses it.

@@ -34,8 +34,7 @@ struct ClusterPlan {
   int64_t nodes() const { return (request.ranks + request.machine.node.ranks - 1) / request.machine.node.ranks; }
 };
 
-// Throws an Error of kind usage if the request or the machine is invalid, or if no grid of that many ranks can train
-// the model.
+// Throws an Error of kind usage if request or machine are invalid, or no grid of these ranks can train the model.
 ClusterPlan plan_cluster(const PlanRequest& request);
 
 }  // namespace weft

@@ -104,8 +104,7 @@ Timeline gather_beside(double forward, double gather, int64_t buckets, double lo
   return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
 }
 
-// A save copies its part from a GPU while training waits. Files are written during training, until the next save
-// starts.
+// A save copies its part from a GPU while training waits. Files are written meanwhile, until the next save starts.
 double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
   if (c.train.save_every == 0) return 0;
   const double bytes = 3 * sizeof(float) * parameters, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);

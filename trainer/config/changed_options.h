@@ -1,5 +1,4 @@
-// trainer/config/changed_options.h: finds what differs between two configurations, and decides which differences a
-// resumed run may have.
+// trainer/config/changed_options.h: compares two configurations, and decides which changes a resumed run may have.
 #pragma once
 
 #include <string>

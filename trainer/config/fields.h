@@ -1,5 +1,4 @@
-// trainer/config/fields.h: presents the options of any struct as a list of named texts, for the command line, the .cfg
-// file and --help.
+// trainer/config/fields.h: lists a struct's options as named texts, for command line, .cfg file and --help.
 //
 // A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field is bound to a member: set()
 // parses a text into it, or throws an Error with the allowed values; get() prints it so that set() reads it back equal.

@@ -118,8 +118,7 @@ void draw_series(Canvas& canvas, const Points& points, const AxisRange& x, const
     canvas.mark(x.place(step, canvas.dots_wide()), y.place(value, canvas.dots_high()));
 }
 
-// Contains the points of each series and the ranges of the axes that they need. Ranges are infinite if no point can be
-// drawn.
+// The points of each series and the ranges of the axes that they need, infinite if no point can be drawn.
 struct Plot {
   std::vector<Points> points;
   AxisRange x;

@@ -1,5 +1,4 @@
-// trainer/display/png.h: writes pictures as PNG (ISO/IEC 15948): 8-bit RGB, no filter. zlib provides compression and
-// CRC.
+// trainer/display/png.h: writes pictures as PNG (ISO/IEC 15948): 8-bit RGB, no filter. zlib compresses them.
 #pragma once
 
 #include <cstdint>

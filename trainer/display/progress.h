@@ -48,8 +48,7 @@ class ProgressBar {
   int64_t shown_done_ = -1;
 };
 
-// Shows the state of long work in the caller's words. A terminal gets a bar that is redrawn; a pipe gets the lines that
-// are due.
+// Shows the state of long work in the caller's words: a bar that is redrawn on a terminal, the due lines on a pipe.
 class StatusRow {
  public:
   explicit StatusRow(ProgressOutput out = ProgressOutput::standard());

@@ -134,8 +134,7 @@ class Ctranslate2Layout {
     add_kv_heads(name);
   }
 
-  // A gated unit's parameter `up` is [2, F, D]: first the gate's matrix, to which the activation is applied, then the
-  // values'.
+  // A gated unit's `up` is [2, F, D]: first the gate's matrix, to which the activation is applied, then the values'.
   void add_feed_forward(const std::string& name, const std::string& ours) {
     const int64_t D = config_.width, F = config_.feed_forward;
     const bool bias = config_.bias_feed_forward;

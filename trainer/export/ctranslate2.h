@@ -1,5 +1,4 @@
-// trainer/export/ctranslate2.h: exports a model as CTranslate2's folder: model.bin, config.json, vocabularies,
-// tokenizers.
+// trainer/export/ctranslate2.h: exports a model to CTranslate2: model.bin, config.json, vocabularies, tokenizers.
 #pragma once
 
 #include "trainer/export/exported_model.h"

@@ -1,5 +1,4 @@
-// trainer/export/exported_model.h: what an exporter to another engine's format receives, and how it rejects models that
-// the engine does not support.
+// trainer/export/exported_model.h: what exporters to other engines receive, and how they reject unsupported models.
 //
 // Each format has a header with one function. It checks the model, then writes the engine's files into an OutputFolder,
 // which the caller commits. docs/deploy.md lists names, shapes and limits.

@@ -1,5 +1,4 @@
-// trainer/export/huggingface.cpp: chooses a model's class, and writes its configuration and the files of
-// MarianTokenizer.
+// trainer/export/huggingface.cpp: chooses a model's class, and writes its configuration and tokenizer files.
 #include "trainer/export/huggingface.h"
 
 #include <fmt/format.h>

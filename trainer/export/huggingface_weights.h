@@ -1,5 +1,4 @@
-// trainer/export/huggingface_weights.h: writes our parameters under the names of transformers' Marian and Pegasus
-// classes.
+// trainer/export/huggingface_weights.h: names our parameters as in transformers' Marian and Pegasus classes.
 //
 // The names come from transformers 5.23.0, models/marian/modeling_marian.py and models/pegasus/modeling_pegasus.py.
 // Both use the same names except for Pegasus's final norms. Matrices are [out, in] like ours. All tensors are F32.

@@ -42,8 +42,7 @@ class Weights {
   // Returns queries, keys and values of self-attention: one parameter, or two if keys and values have fewer heads.
   std::vector<std::string> self_projections(const std::string& sublayer) const;
 
-  // Return [count, D]: row p is added to a token at position p of the source or target. REQUIRES: positions are not
-  // rotary.
+  // Return [count, D]: row p is added to a token at position p. REQUIRES: positions are not rotary.
   Values source_positions(int64_t count) const { return positions("source_positions.weight", count); }
   Values target_positions(int64_t count) const { return positions("target_positions.weight", count); }
 

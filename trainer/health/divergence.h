@@ -1,8 +1,6 @@
-// trainer/health/divergence.h: decides whether a run has diverged, after each step and from numbers that all ranks
-// share.
+// trainer/health/divergence.h: decides after each step whether a run has diverged, the same on all ranks.
 //
-// Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has
-// diverged
+// Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has diverged
 //   if each of the last kWindow losses is above m + r: noise and spikes leave one of them lower;
 //   or if the last kMostNotFinite steps had gradients that are not finite, and no lower loss scale could help.
 // A checkpoint is known to be good once the kWindow losses after it have a mean of at most m + r / 2. Losses are per
@@ -36,8 +34,7 @@ class DivergenceRule {
 
   explicit DivergenceRule(double rise) : rise_(rise) {}
 
-  // `loss` is the loss of `step`, counted from 1. `lost`: its gradients were not finite, and a lower loss scale cannot
-  // help.
+  // `loss` belongs to `step`, counted from 1. `lost`: gradients were not finite, and a lower loss scale cannot help.
   Divergence observe(DivergenceState& state, int64_t step, double loss, bool lost) const;
 
   // Call it before the first step on other data, whose losses are not comparable with earlier ones.

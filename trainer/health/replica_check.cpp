@@ -45,8 +45,7 @@ class Hashes {  // hashes of the parameters' tensors in each state
     }
   }
 
-  // Describes what differs between this group's ranks; returns "" if nothing does. `world_rank` maps a rank of the
-  // group to the world.
+  // Returns what differs between this group's ranks, or "". `world_rank` maps a rank of the group to the world.
   template <typename WorldRank>
   std::string difference(Communicator& group, bool also_split, const WorldRank& world_rank) {
     const auto words = static_cast<int64_t>(2 * hashes_.size());

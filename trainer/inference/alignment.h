@@ -25,8 +25,7 @@ class Aligner {
   // Throws an Error of kind usage if the model lacks the layer or head.
   Aligner(const Replica& replica, const Transformer::AttentionChoice& choice);
 
-  // Yields the alignments in the order of the pairs, one round of blocks at a time, so memory use does not grow with
-  // the number of pairs.
+  // Yields the alignments in order, one round of blocks at a time, so memory does not grow with the number of pairs.
   using Sink = std::function<void(const Alignment&)>;
   void align(const std::vector<PairIds>& pairs, const Sink& sink);
 

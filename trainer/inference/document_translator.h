@@ -1,5 +1,4 @@
-// trainer/inference/document_translator.h: translates consecutive lines of a document together, and returns one
-// translation per line.
+// trainer/inference/document_translator.h: translates lines of a document together, and returns one text per line.
 //
 // Lines are joined as `weft pack --documents` joins pairs: with a separator between them, up to a number of source
 // tokens. The model's separators show where a line's translation ends. If there are too few or too many, these lines
@@ -19,8 +18,8 @@ class DocumentTranslator {
   // the model reads fewer, or if a tokenizer lacks a separator (kSeparator of data/tags.h).
   DocumentTranslator(Translator& translator, int64_t longest);
 
-  // A document ends at a line without tokens, or where the tags change. A line with a text prefix is not joined. Scores
-  // are not set.
+  // A document ends at an empty line, or where the tags change. Lines with a text prefix are not joined, and scores are
+  // not set.
   std::vector<NBest> translate(const std::vector<TranslationInput>& lines, const Translator::Progress& progress = {});
 
   // Returns the number of first lines that later lines cannot join.

@@ -1,5 +1,4 @@
-// trainer/metrics/significance.h: computes confidence intervals and paired significance tests over the segments of a
-// test set.
+// trainer/metrics/significance.h: confidence intervals and paired significance tests over segments of a test set.
 //
 // A metric keeps a few numbers per segment. The score of a corpus or a sample depends only on their sums. Bootstrap
 // (Koehn 2004) draws samples of as many segments, with replacement, the same for all systems. Approximate randomization

@@ -1,5 +1,4 @@
-// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses rows of the previous hypothesis for a
-// common prefix.
+// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses rows for a common prefix.
 #include "trainer/metrics/ter_edit_distance.h"
 
 #include <algorithm>

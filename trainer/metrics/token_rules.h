@@ -1,7 +1,6 @@
 // trainer/metrics/token_rules.h: building blocks of the tokenizers, which scan a line and insert spaces.
 //
 // Predicates take code points. A byte that is not UTF-8 counts as U+FFFF, a non-character that no rule matches.
-// matches.
 #pragma once
 
 #include <string>

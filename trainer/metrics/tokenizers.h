@@ -10,8 +10,7 @@
 
 namespace weft {
 
-// mteval's tokenizer separates ASCII punctuation from words, keeps . and , inside numbers, and decodes four HTML
-// entities.
+// mteval's tokenizer separates ASCII punctuation from words, keeps . and , in numbers, and decodes four HTML entities.
 std::string tokenize_13a(std::string_view line);
 
 // mteval's international tokenizer does the same for punctuation and symbols of all scripts, without entities.

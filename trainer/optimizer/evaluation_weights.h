@@ -1,12 +1,10 @@
-// trainer/optimizer/evaluation_weights.h: replaces the training weights by the weights for evaluation while one is
-// running.
+// trainer/optimizer/evaluation_weights.h: replaces the training weights by the weights for evaluation while one runs.
 //
 // An optimizer has separate weights for evaluation if they differ from those at which it computes gradients
 // (Optimizer::has_evaluation_weights), for example their average. They need no memory of their own, because the memory
 // of the gradients, which is free between steps, stores what they displace:
 //   f32: the training weights
-//   mixed precision: the vectors, which layers read in f32. Layers read rounded copies of the matrices, which are made
-// again from the f32 values
+//   mixed precision: the vectors; layers read rounded copies of the matrices, which are made again from the f32 values
 #pragma once
 
 #include "trainer/optimizer/optimizer.h"

@@ -57,8 +57,7 @@ class Workspace {
   int64_t rows_, cols_;
 };
 
-// Makes x orthogonal and leaves it in w.x(), which `memory` contains as laid out by `w`. REQUIRES: its norm is at most
-// 1.
+// Makes x orthogonal in w.x(memory), whose layout is `w`. REQUIRES: its norm is at most 1.
 void iterate(Context& ctx, const Workspace& w, const Tensor& memory) {
   const Tensor x = w.x(memory), y = w.product(memory), gram = w.gram(memory), square = w.gram_square(memory);
   const bool wide = x.rows() <= x.cols();  // the smaller Gram matrix: x x^T, otherwise x^T x

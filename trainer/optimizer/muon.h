@@ -1,5 +1,4 @@
-// trainer/optimizer/muon.h: Muon (Jordan et al. 2024): momentum of matrices, orthogonalized by Newton-Schulz
-// iterations.
+// trainer/optimizer/muon.h: Muon (Jordan et al. 2024): momentum of matrices, orthogonalized by Newton-Schulz.
 //
 // Let U be Nesterov's update of the momentum of a matrix, with singular values S and vectors P, Q: U = P S Q^T. The
 // iteration X <- a X + (b A + c A A) X with A = X X^T, from X = U / |U|, brings all singular values near 1, so X
@@ -42,8 +41,7 @@ class Muon {
   static bool takes(const Param& p) { return p.spec.matrix && !p.spec.pad; }
   // Returns the matrices in the order of the flat buffers. REQUIRES: the parameters are laid out.
   static std::vector<MuonMatrix> matrices_of(const ParamStore& params);
-  // Returns the elements of the flat buffers from the first matrix to the end of the last one; only matrices are
-  // between.
+  // Returns the elements of the flat buffers from the first to the last matrix; only matrices are between.
   static ParamBuffer::Hole elements_of(const ParamStore& params);
 
   // Without `tp` and `dp` there is one rank. REQUIRES: all arguments outlive it.

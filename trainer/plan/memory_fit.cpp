@@ -10,8 +10,7 @@ namespace {
 
 constexpr int64_t kFewestRows = 64;  // smaller blocks are not proposed
 
-// Returns options with which the run fits: recomputation, or blocks of half as many rows and twice as many of them per
-// step.
+// Returns options with which the run fits: recomputation, or twice as many blocks of half as many rows per step.
 std::string remedy(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
   const auto fits = [&](const RunConfig& c) { return plan_tensors(c, tp, device).tensors() <= available; };
   const auto with_recompute = [](RunConfig c) {

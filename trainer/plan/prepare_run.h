@@ -1,5 +1,4 @@
-// trainer/plan/prepare_run.h: makes all decisions before a run allocates or writes anything. Training and --dry-run
-// share it.
+// trainer/plan/prepare_run.h: makes all decisions before a run allocates or writes anything, also for --dry-run.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// trainer/plan/same_on_all_ranks.h: checks that all ranks have the same command line and files, because each reads its
-// own.
+// trainer/plan/same_on_all_ranks.h: checks that all ranks were given the same command line and files.
 #pragma once
 
 #include <string>

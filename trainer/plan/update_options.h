@@ -1,5 +1,4 @@
-// trainer/plan/update_options.h: checks options of schedules and of the optimizer that must fit together, and describes
-// them in the plan.
+// trainer/plan/update_options.h: checks and describes options of schedules and of the optimizer that must fit together.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,4 @@
-// trainer/report/throughput.h: computes tokens and operations per second since this process started training, and the
-// remaining time.
+// trainer/report/throughput.h: computes tokens and FLOPs per second of this process, and the remaining time.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// trainer/run/run_checkpoints.h: decides when a checkpoint of a run is due, which ones are kept, and what follows a
-// save that fails.
+// trainer/run/run_checkpoints.h: decides when checkpoints are due, which are kept, and what follows a failed save.
 //
 // Every rank owns one and makes the same calls.
 #pragma once

@@ -1,5 +1,4 @@
-// trainer/stages/stage_run.cpp: numbers the corpora of stages, counts what a stage has done, and continues from a
-// checkpoint.
+// trainer/stages/stage_run.cpp: numbers the corpora of stages, counts what a stage has done, and resumes.
 #include "trainer/stages/stage_run.h"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// trainer/step/step_totals.h: the numbers of a step that all ranks need before its update, which the hosts exchange at
-// once.
+// trainer/step/step_totals.h: the numbers of a step that all ranks exchange at once before its update.
 //
 // Each number is one line of for_each_total(), which defines the ranks that contribute to it and how it is reduced.
 // Packing, exchange and unpacking follow from it.

@@ -1,5 +1,4 @@
-// trainer/validation/validation.h: measures the model on the validation sets: loss of their pairs, BLEU and chrF of
-// translations.
+// trainer/validation/validation.h: measures the model on the validation sets: loss, BLEU and chrF.
 //
 // [decode] selects greedy or beam search. Search and scorer are those of `weft evaluate`. References are the text of
 // the set's tokens, so this BLEU differs from the raw text's where the tokenizer's normalization changed a character.

@@ -1,9 +1,7 @@
-// trainer/validation/validation_command.h: runs train.validate_command on the translations of validations, one after
-// the other, during training.
+// trainer/validation/validation_command.h: runs train.validate_command on validations' texts, one after the other.
 //
 // Only the main rank owns one. Nothing here waits for the command. A failure is not an Error, but leaves a validation
 // without a score. docs/validation.md describes the command's input and output.
-// score. docs/validation.md describes what a command gets and gives.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// trainer/validation/validation_scores.h: collects outstanding scores of train.validate_command, in agreement between
-// ranks.
+// trainer/validation/validation_scores.h: collects the scores of train.validate_command, the same on all ranks.
 //
 // Every rank owns one and makes the same calls, and the main rank runs the command. TrainState::scores_due lists the
 // validations without a score, so they are scored when a run resumes.

@@ -1,5 +1,4 @@
-// trainer/validation/validation_sets.h: parses the sets of data.valid, and the numbers by which train.keep_best
-// chooses.
+// trainer/validation/validation_sets.h: parses the sets of data.valid and the rule of train.keep_best.
 //
 // docs/validation.md describes both options.
 #pragma once
@@ -37,8 +36,7 @@ class BestRule {
   // Reads an earlier run's text(), which may name sets that no longer exist. Returns nothing if it cannot be parsed.
   static std::optional<BestRule> read(const std::string& text);
 
-  // Returns "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Values with equal text
-  // compare.
+  // "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Values with equal text compare.
   const std::string& text() const { return text_; }
   bool needs_translations() const;
   bool needs_score() const;  // of train.validate_command

@@ -22,8 +22,7 @@ class Ctranslate2File {
   void short_number(const std::string& name, int16_t value);
   void number(const std::string& name, int32_t value);
   void real(const std::string& name, float value);
-  // Adds an f32 array. write() calls `values`. Throws an Error of kind usage for 4 GiB or more, because the size is a
-  // u32.
+  // Adds an f32 array. write() calls `values`. Throws an Error of kind usage for 4 GiB, because the size is a u32.
   void array(const std::string& name, std::vector<int64_t> shape, MakeValues values);
   void alias(const std::string& name, const std::string& variable) { aliases_[name] = variable; }
 

@@ -1,5 +1,4 @@
-// trainer/export/formats/npz.h: writes numpy's .npz: a zip archive of uncompressed .npy arrays, in the order of their
-// names.
+// trainer/export/formats/npz.h: writes numpy's .npz: a zip archive of uncompressed .npy arrays, ordered by name.
 //
 // The formats are PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A library's writer
 // would add compression and random access, which are not needed. zlib computes the checksums. Marian's reader supports

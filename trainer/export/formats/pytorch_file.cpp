@@ -1,5 +1,4 @@
-// trainer/export/formats/pytorch_file.cpp: writes and reads a PyTorch state_dict. All checks precede the first read of
-// a value.
+// trainer/export/formats/pytorch_file.cpp: writes and reads a PyTorch state_dict. All checks precede reading values.
 #include "trainer/export/formats/pytorch_file.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
-// trainer/export/formats/pytorch_file.h: writes a model's weights as a safetensors file that PyTorch loads, and reads
-// it.
+// trainer/export/formats/pytorch_file.h: writes and reads a model's weights as a safetensors file for PyTorch.
 //
 // pytorch_weights.h and docs/pytorch.md describe names and shapes. Both directions preserve every bit (F16 and BF16
 // files are widened exactly). No function communicates. REQUIRES: `params` are complete on this rank (tp = 1).
