@@ -56,8 +56,7 @@ TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vecto
     require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint lacks its position in the data");
     changes = data_.resume(state.data, state.cursor);
   });
-  trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // verified by
-                                                                                  // find_latest_checkpoint()
+  trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
   return state;
 }
 

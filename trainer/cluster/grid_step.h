@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// How gradients are exchanged over dp: parallel.zero and parallel.gradient_type. Training uses 16 bits only with a
+// The exchange of gradients over dp: parallel.zero and parallel.gradient_type. Training uses 16 bits only with a
 // sharded optimizer; predictions allow them without one as well.
 struct GradientExchange {
   bool sharded = false;  // reduce-scatter, an optimizer for a share of the parameters, all-gather of rounded weights

@@ -26,7 +26,7 @@ struct Constant {
   operator double() const { return value; }
   template <std::integral T>
   operator T() const = delete;          // a share would become 0
-  bool parse(const std::string& text);  // false without a change unless `text` is a finite number >= 0 with an optional
+  bool parse(const std::string& text);  // false without a change unless it is a finite number >= 0 with or without a
                                         // word
   std::string text() const;
   static constexpr char kAllowed[] =

@@ -64,8 +64,7 @@ Machine measured_machine(const BenchReport& report) {
   if (report.own.device == Device::cpu) {
     const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
     machine.node.cores = std::max<int64_t>(1, cores / report.threads);
-    machine.processor.lost_to_collectives = {.value = 1, .origin = ConstantOrigin::assumed};  // collectives use the
-                                                                                              // same cores
+    machine.processor.lost_to_collectives = {.value = 1, .origin = ConstantOrigin::assumed};  // which use these cores
   }
   machine.processor.precision = report.config.train.precision;
   measure_processor(report, machine.processor);

@@ -22,7 +22,7 @@ struct CfgOption {
 // Returns the lines of a .cfg file in order. Throws an Error of kind usage that names the file and a malformed line.
 std::vector<CfgOption> read_cfg(const std::string& text, const std::string& file_name);
 
-// What to do with keys that this version does not know. A run of another version may have them; they are left out.
+// Decides about keys that this version does not know. A run of another version may have them; they are left out.
 enum class UnknownKeys : uint8_t { refused, left_out };
 void apply_cfg(const std::string& text, const std::string& file_name, RunConfig& config,
                UnknownKeys unknown = UnknownKeys::refused);

@@ -129,8 +129,7 @@ void ProgressBar::update(int64_t done, std::string_view extra) {
     return;
   }
   const auto tenth = [&](int64_t n) { return n < 0 ? 0 : n * kLinesInAll / total_; };
-  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // quick work shows only the
-                                                                                           // end
+  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // or only the end
   if (next_tenth || waited >= kLineSeconds) show();
 }
 

@@ -1,4 +1,4 @@
-// trainer/export/exported_model.h: what exporters to other engines receive, and how they reject unsupported models.
+// trainer/export/exported_model.h: defines what exporters to other engines receive, and rejects unsupported models.
 //
 // Each format has a header with one function. It checks the model, then writes the engine's files into an OutputFolder,
 // which the caller commits. docs/deploy.md lists names, shapes and limits.

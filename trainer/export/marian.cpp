@@ -88,7 +88,7 @@ class MarianLayout {
     add_vector(name + "_ln_bias", ours + ".bias", 0, D_);
   }
 
-  struct Rows {  // of our matrix [.., in] and its bias
+  struct Rows {  // rows of our matrix [.., in] and its bias
     std::string matrix;
     int64_t first, count, in;
   };
@@ -101,7 +101,7 @@ class MarianLayout {
     add_vector(name + "_b" + part, bias ? ours.matrix + ".bias" : "", ours.first, ours.count);
   }
 
-  struct Source {  // of one projection of an attention
+  struct Source {  // our matrix of a projection, and its first row
     std::string name;
     int64_t first;
   };

@@ -39,7 +39,7 @@ std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view
 // A text prepared for n-grams. Units are characters or words, and an n-gram is a substring of the text.
 struct Units {
   std::string text;
-  std::vector<size_t> begins, ends;  // of each unit, in bytes
+  std::vector<size_t> begins, ends;  // byte offsets of each unit
 
   size_t size() const { return begins.size(); }
   std::unordered_map<std::string_view, int64_t> ngrams(size_t order) const {

@@ -28,8 +28,7 @@ class BeamEditDistance {
   void fill_row(size_t i);
 
   std::vector<int> reference_, hypothesis_;
-  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: from the first i hypothesis words to the first j reference
-                                         // words
+  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: from i hypothesis words to j reference words
 };
 
 }  // namespace weft

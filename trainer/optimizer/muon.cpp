@@ -85,7 +85,7 @@ int64_t work_of(const MuonMatrix& m) {
   return 2 * side * side * (2 * length + side);
 }
 
-struct Share {                 // of a dp rank: consecutive matrices
+struct Share {                 // consecutive matrices of a dp rank
   size_t first = 0, last = 0;  // one past
   int64_t work = 0;
 };

@@ -31,7 +31,7 @@ double muon_factor(MuonAdjust adjust, int64_t rows, int64_t cols);
 struct MuonMatrix {
   int64_t offset = 0;  // offset of its local part in the flat buffers
   int64_t local_rows = 0, local_cols = 0;
-  int64_t rows = 0, cols = 0;  // of the complete matrix
+  int64_t rows = 0, cols = 0;  // shape of the complete matrix
   int64_t row = 0, col = 0;    // start of the local part in it
   bool is_whole() const { return rows == local_rows && cols == local_cols; }
 };

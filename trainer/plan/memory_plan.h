@@ -17,7 +17,7 @@ namespace weft {
 struct MemoryPlan {  // bytes
   Device device = Device::cpu;
   size_t parameters = 0;  // including the table of sinusoids
-  size_t copies = 0;      // of the parameters: rounded to a type other than f32, or packed
+  size_t copies = 0;      // parameters rounded to a type other than f32, or packed
   size_t gradients = 0, moments = 0;
   size_t average = 0;      // average of the weights (train.ema)
   size_t activations = 0;  // the arena of one block
@@ -46,6 +46,6 @@ MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Devic
 
 std::string describe(const MemoryPlan& memory, const char* storage);  // "1.2 GiB per rank: parameters 240 MiB, ..."
 
-size_t resident_bytes();  // of this process, now; 0 if unknown
+size_t resident_bytes();  // current size of this process; 0 if unknown
 
 }  // namespace weft

@@ -74,7 +74,7 @@ class Summary {  // the values of one event
   void text(const std::string& tag, const std::string& markdown) {
     constexpr uint64_t kString = 7, kTensorClass = 2;  // DT_STRING, DATA_CLASS_TENSOR
     const ProtoMessage metadata = ProtoMessage().message(1, ProtoMessage().bytes(1, "text")).integer(4, kTensorClass);
-    const ProtoMessage tensor = ProtoMessage().integer(1, kString).message(2, {}).bytes(8, markdown);  // of rank 0
+    const ProtoMessage tensor = ProtoMessage().integer(1, kString).message(2, {}).bytes(8, markdown);  // a scalar
     add(ProtoMessage().bytes(1, tag).message(8, tensor).message(9, metadata));
   }
   void picture(const std::string& tag, int64_t width, int64_t height, const std::string& png) {

@@ -21,7 +21,7 @@ class TensorBoardEncoder {
   std::string events(const nlohmann::json& record);                  // as frames; call it in the order of the log
 
  private:
-  double seconds_ = 0;  // of the steps so far: the time of records without one
+  double seconds_ = 0;  // sum over the steps so far: the time of records without one
   std::string stage_;   // stage of the data at the last step
 };
 

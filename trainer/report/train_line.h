@@ -9,10 +9,10 @@ namespace weft {
 struct TrainStatus {
   int64_t step = 0, total_steps = 0;
   std::string data;     // stage and epochs, if there are stages or a mix; otherwise empty
-  double fraction = 0;  // of the whole run, by steps or by minutes, whichever ends first
+  double fraction = 0;  // progress of the whole run, by steps or by minutes, whichever ends first
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks
-  double fill = 0;                                                    // of the blocks' rows, 0 to 1
+  double fill = 0;                                                    // share of the blocks' rows, 0 to 1
   double mfu = 0;                                                     // model FLOP utilization, 0 to 1; 0: unknown
   double roofline = 0;  // minimum time of a step relative to its time; 0: unknown
   double eta_seconds = 0;

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr double kSecondsToRetry = 60;  // of training, after a save that failed
+constexpr double kSecondsToRetry = 60;  // seconds of training after a failed save
 
 }  // namespace
 

@@ -56,7 +56,7 @@ class RunCheckpoints {
   const TrainConfig& config_;
   const std::string root_;
   std::string newest_, not_pruned_;
-  BestScore best_, best_when_saved_;              // of the newest checkpoint; of the one in progress
+  BestScore best_, best_when_saved_;              // for the newest checkpoint; for the one in progress
   int64_t saved_at_ = -1;                         // step; may still be in progress
   double seconds_at_save_ = 0, retry_at_ = 0;     // in seconds of training; retry_at_ is 0 unless the last save failed
   bool is_wanted_ = false, best_is_new_ = false;  // since the last save

@@ -66,7 +66,7 @@ class RunLog {
   const Mesh& mesh_;
   const std::vector<Stage> stages_;
   const bool has_corpora_;                // more than one, in one stage or in all
-  const std::vector<std::string> hosts_;  // of each rank
+  const std::vector<std::string> hosts_;  // hosts of the ranks
   StatusRow progress_;
   std::optional<EventLog> events_;
   std::unique_ptr<TensorBoardLog> tensorboard_;  // with train.tensorboard

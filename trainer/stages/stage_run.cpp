@@ -146,7 +146,7 @@ bool is_same_folder(const std::string& a, const std::string& b) {
 // A position in the order of a corpus depends on the number of its pairs. Returns which changed corpora no stage has
 // used yet.
 std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, const StageState& saved) {
-  std::map<std::string, std::string> digests;  // of the folders, now
+  std::map<std::string, std::string> digests;  // current digests of the folders
   for (const Stage& stage : stages)
     for (const MixCorpus& corpus : stage.corpora) digests[corpus.folder] = corpus.manifest().sha256;
   const auto is_there = [&](const RunCorpus& corpus) {

@@ -31,12 +31,12 @@ class StageRun {
   const std::vector<Stage>& stages() const { return stages_; }
   const Stage& stage() const { return stages_[index_]; }
   bool is_last() const { return index_ + 1 == stages_.size(); }
-  const Mix& mix() const { return mix_; }                         // of the current stage
+  const Mix& mix() const { return mix_; }                         // mix of the current stage
   int64_t first_step() const { return past_.back().first_step; }  // steps done before the current stage
 
   bool has_mixes() const;  // in any stage
 
-  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // of the mix, on all ranks
+  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // corpora of the mix, on all ranks
   bool is_over() const;
   StageSchedule schedule(const RunConfig& config) const;
   // Enters the next stage. The corpora keep their positions in `cursor`.

@@ -27,10 +27,9 @@ bool is_same_mix(const std::vector<MixCorpus>& a, const std::vector<MixCorpus>& 
 struct StageState {
   std::vector<RunCorpus> corpora;  // by number
   std::vector<PastStage> stages;   // finished ones, followed by the current one
-  int64_t steps = 0;               // of the current stage
+  int64_t steps = 0;               // steps of the current stage
   int64_t target_tokens = 0;
-  std::vector<int64_t> passed;  // pairs of each of its corpora, including those left out because they do not fit a
-                                // block
+  std::vector<int64_t> passed;  // pairs of each of its corpora, including those that do not fit a block
 };
 void to_json(nlohmann::json& j, const StageState& state);
 void from_json(const nlohmann::json& j, StageState& state);

@@ -35,8 +35,8 @@ std::string describe_end(const StageEnd& end);                                //
 
 inline std::string schedule_section(const std::string& stage) { return "stage." + stage + ".schedule"; }
 
-// What is known before the run: the steps from stage `first` to a stage, if only steps end these stages; and the steps
-// over which its schedule decays without decay_steps: the stage's, or otherwise all that remain.
+// These return what is known before the run: the steps from stage `first` to a stage, if only steps end these stages;
+// and the steps over which its schedule decays without decay_steps: the stage's, or otherwise all that remain.
 std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index, size_t first = 0);
 std::optional<int64_t> steps_to_decay(const std::vector<Stage>& stages, size_t index, int64_t train_steps);
 

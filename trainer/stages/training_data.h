@@ -43,7 +43,7 @@ class TrainingData {
   int64_t dropped() const { return dropped_; }
   int64_t below_score() const { return below_score_; }
 
-  StepCursor cursor() const { return loader_->cursor(); }  // of this rank's streams
+  StepCursor cursor() const { return loader_->cursor(); }  // position of this rank's streams
   // Continues at a checkpoint's position. `cursor` contains this rank's streams, and is set to the next step's. Returns
   // one line per change of the stages since then. Throws an Error of kind usage for a change that is not allowed
   // (StageRun::resume).

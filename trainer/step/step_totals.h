@@ -16,14 +16,14 @@
 
 namespace weft {
 
-struct StepTotals {                              // of one rank before exchange_totals(), of all ranks after it
+struct StepTotals {                              // one rank's before exchange_totals(), all ranks' after it
   double loss = 0, nll = 0;                      // sums over target tokens times weights, in nats: smoothed and plain
   int64_t pairs = 0;                             // in its blocks
   int64_t source_tokens = 0, target_tokens = 0;  // without padding
   double target_weight = 0;                      // weight of these target tokens; their number without weights
   int64_t dropped = 0, below_score = 0;          // Step::dropped, Step::below_score
   double flops = 0;                              // model FLOPs (trainer/step/step_flops.h)
-  double split_squares = 0, whole_squares = 0;   // squares of gradients as the pass scaled them: of split and of
+  double split_squares = 0, whole_squares = 0;   // squared gradients, as the pass scaled them, of split and of
                                                  // replicated parameters
   bool not_finite = false;                       // some gradient on some rank
   bool save_goes_on = false;                     // some rank is still working on the current phase of a save

@@ -19,12 +19,12 @@ struct NoisySet {
   std::vector<std::vector<int32_t>> sources;  // all of the set's, in order
   int64_t longest = 0;                        // maximum tokens of a source
   int64_t num_cut = 0;                        // sources that had more and were truncated
-  std::vector<Block> blocks;                  // of this dp rank: blocks rank, rank + size, ...
+  std::vector<Block> blocks;                  // this dp rank's: blocks rank, rank + size, ...
 };
 
 struct BlockShape {
   int64_t source_rows = 0, rows = 0;
-  int64_t max_positions = 0;  // of the model
+  int64_t max_positions = 0;  // the model's
 };
 
 // Makes the noise of sentence i depend only on i, not on the run. Throws an Error of kind data if a target does not fit

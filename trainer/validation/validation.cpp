@@ -13,7 +13,7 @@ namespace weft {
 
 struct Validation::Set {
   std::string name;
-  std::vector<Block> blocks;  // of this dp rank
+  std::vector<Block> blocks;  // this dp rank's
   HeldOutSet held_out;        // empty without BLEU
   Samples samples;
 };
@@ -88,7 +88,7 @@ bool note_score(const std::map<std::string, double>& numbers, int64_t step, cons
     ++best.stale;
   }
   best.kept[step] = *value;
-  while (std::ssize(best.kept) > keep)  // of equal ones the later stays, except for the best
+  while (std::ssize(best.kept) > keep)  // the later of equal ones stays, but never the best
     best.kept.erase(std::ranges::min_element(best.kept, {}, [&](const auto& entry) {
       return std::tuple(entry.first == best.step, entry.second, entry.first);
     }));

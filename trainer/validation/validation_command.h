@@ -22,7 +22,7 @@ struct SetTexts {
 };
 
 struct CommandScore {
-  int64_t step = 0;                      // of the validation
+  int64_t step = 0;                      // step of the validation
   std::map<std::string, double> scores;  // by their keys in log.jsonl
   std::string failure;                   // why there are none; otherwise empty
 };

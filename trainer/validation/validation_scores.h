@@ -16,7 +16,7 @@ namespace weft {
 
 struct ScoredValidation {
   CommandScore command;
-  std::map<std::string, double> numbers;  // of the validation, with its scores
+  std::map<std::string, double> numbers;  // the validation's, with its scores
 };
 
 class ValidationScores {

@@ -39,7 +39,7 @@ class BestRule {
   // "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Values with equal text compare.
   const std::string& text() const { return text_; }
   bool needs_translations() const;
-  bool needs_score() const;  // of train.validate_command
+  bool needs_score() const;  // true if it uses train.validate_command
 
   // Returns a value that is better if higher: a loss counts with the opposite sign. `number_at` returns a validation's
   // number at a key of log.jsonl. Returns nothing if one is missing.

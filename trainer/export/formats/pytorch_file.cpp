@@ -43,7 +43,7 @@ constexpr Cause kCauses[] = {{"encoder.layers.", "model.encoder_layers"}, {"deco
                              {"source_positions.", "model.positions"},    {"target_positions.", "model.positions"},
                              {"output.bias", "model.bias_output"}};
 
-// Returns the option that may explain why only one side has `name`: the other side has no tensor of its group.
+// Returns the option that may explain why only one side has `name`: the other side lacks tensors of its group.
 template <typename Names>
 std::string advice(const std::string& name, const Names& other_side) {
   for (const Cause& cause : kCauses) {
