@@ -1,4 +1,4 @@
-// trainer/flat_states.h: the tensors of a checkpoint: values, moments and average, also of a sharded optimizer.
+// trainer/flat_states.h: lists the tensors of a checkpoint: values, moments and average, gathered if they are sharded.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace weft {
 
-// The model first, and all in the order of their prefixes. The arguments outlive it. Sharded states are gathered over
-// `dp` into the memory of the gradients. In f32 the weights must be whole (ParamGather) before they are read.
+// Returns the states sorted by prefix, which puts the model first. The arguments must outlive them. Sharded states are
+// gathered over `dp` into the memory of the gradients. REQUIRES: in f32, all weights are gathered (ParamGather) before
+// they are read.
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer);
 

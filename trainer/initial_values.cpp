@@ -28,7 +28,7 @@ void require_same_tokenizers(const std::string& folder, const MixCorpus& corpus)
   same("/target.model", data.target_tokenizer_sha256);
 }
 
-// Errors of the checkpoint are reported as errors of the option that named it.
+// Reports errors of the checkpoint as errors of the option that named it.
 template <typename Action>
 auto for_the_option(Action&& action) try {
   return action();

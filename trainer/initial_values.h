@@ -1,5 +1,5 @@
-// trainer/initial_values.h: initial parameters of a new run from a checkpoint (train.init): the weights that
-// translation would use. Its optimizer state and data position are not used.
+// trainer/initial_values.h: loads the initial parameters of a new run from a checkpoint (train.init). It takes the
+// weights that translation would use, but neither the optimizer's state nor the data position.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// Fills `values`, the first of flat_states(), with each rank's slices; all ranks call it. Returns the checkpoint's
-// folder, which rank 0 resolves from `path` (resolve_checkpoint). A damaged checkpoint, another model, or a tokenizer
-// other than that of `corpus`, of the training data, is an Error that names train.init.
+// Fills `values`, the first of flat_states(), with each rank's slices. All ranks call it. Returns the checkpoint's
+// folder, which rank 0 resolves from `path` (resolve_checkpoint). Throws an Error that names train.init if the
+// checkpoint is damaged, has another model, or was trained with another tokenizer than the training data in `corpus`.
 std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
                                 const ModelConfig& model, const MixCorpus& corpus);
 

@@ -1,4 +1,4 @@
-// trainer/precision.cpp: automatic, requested and resumed precisions.
+// trainer/precision.cpp: chooses precisions for new and resumed runs.
 #include "trainer/precision.h"
 
 #include "tensor/error.h"
@@ -11,8 +11,8 @@ const char* name_of(Precision precision) { return name_of(storage_of(precision))
 std::string remark_on_change(Precision wanted, Precision by_itself, Precision before) {
   if (wanted == Precision::automatic && by_itself != before)
     return fmt::format(
-        "the run continues in {}, its precision so far; a new run would use {} on this machine: "
-        "--train.precision={} changes to that",
+        "the run continues in {}, as it started; a new run would use {} on this machine "
+        "(--train.precision={} switches)",
         name_of(before), name_of(by_itself), name_of(by_itself));
   if (wanted != Precision::automatic && wanted != before)
     return fmt::format("the run was trained in {} so far and continues in {}", name_of(before), name_of(wanted));
@@ -23,17 +23,17 @@ std::string remark_on_change(Precision wanted, Precision by_itself, Precision be
 // in f32, plus the conversions.
 std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
   if (precision == Precision::bf16 && !instructions.bf16)
-    return "not every processor of this run has instructions for bf16: products convert to f32 first; "
+    return "some processors of this run lack instructions for bf16, so matrix products convert to f32 first; "
            "--train.precision=f32 is faster here";
   if (precision == Precision::f16 && !instructions.f16)
-    return "f16 has no instructions on a CPU: products convert to f32 first; bf16 or f32 are faster here";
+    return "CPUs lack instructions for f16, so matrix products convert to f32 first; bf16 or f32 are faster here";
   return "";
 }
 
 }  // namespace
 
 DType storage_of(Precision precision) {
-  require(precision != Precision::automatic, ErrorKind::internal, "train.precision = auto is not decided yet");
+  require(precision != Precision::automatic, ErrorKind::internal, "train.precision = auto is not resolved yet");
   return precision == Precision::bf16 ? DType::bf16 : precision == Precision::f16 ? DType::f16 : DType::f32;
 }
 

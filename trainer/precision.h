@@ -1,8 +1,7 @@
-// trainer/precision.h: storage type of activations and GEMM operands: resolves `train.precision = auto`,
-// for new and resumed runs.
+// trainer/precision.h: chooses the storage type of activations and GEMM operands (train.precision = auto).
 //
-// Decided once, before any allocation, and the same on every rank. A resumed run keeps its precision, also on
-// another machine, unless the option names another one; every change is reported in a line.
+// The choice is made once, before any allocation, and is the same on every rank. A resumed run keeps its precision,
+// even on another machine, unless the option names another one. Every change is reported in one line.
 #pragma once
 
 #include <string>
@@ -13,20 +12,20 @@
 
 namespace weft {
 
-DType storage_of(Precision precision);               // of a decided precision, not auto
-Precision precision_named(const std::string& name);  // "f32", "bf16" or "f16", as in state.json
+DType storage_of(Precision precision);               // REQUIRES: not auto
+Precision precision_named(const std::string& name);  // parses "f32", "bf16" or "f16", as in state.json
 
 struct PrecisionChoice {
   Precision precision = Precision::f32;
   std::string remark;  // a line for the user, or empty
 };
 
-struct HalfInstructions {  // matrix instructions that every rank's device has; otherwise operands are widened to f32
+struct HalfInstructions {  // matrix instructions of all ranks' devices; without them operands are widened to f32
   bool bf16 = false, f16 = false;
 };
 HalfInstructions half_instructions(Device device, Communicator& world);  // all ranks call it
 
-// `before`: the precision of the run that is resumed; empty for a new run.
+// `before` is the precision of the run that is resumed, or empty for a new run.
 PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before);
 
 bool on_every_rank(Communicator& world, bool here);  // all ranks call it

@@ -1,5 +1,4 @@
-// trainer/replica.h: one rank's replica of the model, or its tensor-parallel part, with its parameters,
-// device and communicators.
+// trainer/replica.h: one rank's replica of the model, or its tensor-parallel part, with device and communicators.
 #pragma once
 
 #include "model/transformer.h"
@@ -10,8 +9,8 @@ namespace weft {
 
 class Replica {
  public:
-  // All ranks of the mesh's world construct it together. `config.model` is resolved for the mesh. The
-  // parameters are allocated but not initialised. `compute`: storage type of activations and GEMM operands.
+  // All ranks of the mesh's world construct it together. The parameters are allocated but not initialized. `compute` is
+  // the storage type of activations and GEMM operands. REQUIRES: `config.model` is resolved for the mesh.
   Replica(const RunConfig& config, const Mesh& mesh, DType compute, int64_t num_positions,
           ParamUse use = ParamUse::training);
 

@@ -1,4 +1,4 @@
-// trainer/signals.cpp: the handlers of a run's signals.
+// trainer/signals.cpp: implements the signal handlers of a run.
 #include "trainer/signals.h"
 
 #include <atomic>
@@ -14,9 +14,9 @@ namespace {
 constexpr int kStopSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGXCPU};
 
 using Handler = void (*)(int);
-std::mutex g_mutex;  // of the two below
+std::mutex g_mutex;  // guards the two below
 int g_watches = 0;
-std::vector<std::pair<int, Handler>> g_former;  // what signals did before the first watch
+std::vector<std::pair<int, Handler>> g_former;  // handlers before the first watch
 
 volatile std::sig_atomic_t g_save = 0, g_stop = 0;
 std::atomic<int64_t> g_first_stop = 0;  // nanoseconds

@@ -23,7 +23,7 @@ void from_json(const json& j, Cursor& c) {
   if (j.contains("visits")) fail(ErrorKind::checkpoint, "Weft 0.1 wrote it; only that resumes it");
 }
 
-// Of a single corpus: its cursor stands alone.
+// Writes the cursor of a single corpus without the list around it.
 void to_json(json& j, const StreamCursor& c) {
   if (c.corpora.size() == 1 && c.turns.empty())
     j = c.corpora.front();
@@ -53,7 +53,7 @@ void from_json(const json& j, StepCursor& c) {
   for (const StreamCursor& cursor : streams) c.streams.emplace(static_cast<int64_t>(c.streams.size()), cursor);
 }
 
-// One list of fields for each struct serves both directions; reading requires every field.
+// One list of fields per struct serves both directions. Reading requires every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScoreDue, step, numbers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
@@ -75,7 +75,7 @@ json TrainState::to_json() const {
 
 namespace {
 
-// Every number that is an integer in `example`.
+// Requires that each number is an integer where `example` has an integer.
 void require_whole_numbers(const json& j, const json& example, const std::string& name, const std::string& path) {
   if (example.is_number_integer()) require_whole_number(j, name, path, ErrorKind::checkpoint);
   if (example.is_object() && j.is_object()) {
@@ -95,7 +95,7 @@ json example_of_state() {
   example.best.kept = {{0, 0.0}, {1, 0.0}};
   example.data = {.corpora = {{}}, .stages = {{.corpora = {{}}}}, .passed = {0}};
   json j = example.to_json();
-  j["cursor"]["streams"][0].update(json(cursor));  // of a single corpus
+  j["cursor"]["streams"][0].update(json(cursor));  // the form for a single corpus
   return j;
 }
 
@@ -121,7 +121,7 @@ std::map<int64_t, StreamCursor> streams_from_text(const std::string& text) {
   return json::parse(text).get<std::map<int64_t, StreamCursor>>();
 }
 
-// A line without streams, and one for each stream.
+// Writes a line without streams, then one line per stream.
 std::string state_to_text(const TrainState& state) {
   json fields = state.to_json();
   json streams = std::move(fields["cursor"]["streams"]);

@@ -1,4 +1,4 @@
-// trainer/train_state.h: everything except tensors and options that the next step needs; `state.json` of a checkpoint.
+// trainer/train_state.h: what the next step needs, except tensors and options; `state.json` of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -17,49 +17,49 @@
 namespace weft {
 
 struct BestScore {
-  std::string metric;  // text of the rule (BestRule); empty before the first validation
+  std::string metric;  // the rule's text (BestRule); empty before the first validation
   double value = 0;    // higher is better
   int64_t step = 0;
-  int64_t stale = 0;                    // validations since then
-  std::map<int64_t, double> kept = {};  // values by steps: train.keep_best_checkpoints, with the best
+  int64_t stale = 0;                    // validations since `step`
+  std::map<int64_t, double> kept = {};  // values by step, including the best: train.keep_best_checkpoints
 
-  // The checkpoints of later steps are gone, but that of the best.
+  // Drops the checkpoints of later steps, except the best one.
   void drop_after(int64_t last) {
     std::erase_if(kept, [&](const auto& entry) { return entry.first > last && entry.first != step; });
   }
 };
 
-// A validation whose score train.validate_command has not said yet.
+// A validation whose score train.validate_command has not printed yet.
 struct ScoreDue {
   int64_t step = 0;
-  std::map<std::string, double> numbers;  // the validation's others, by their keys in log.jsonl; finite
+  std::map<std::string, double> numbers;  // its other numbers by their keys in log.jsonl; finite
 };
 
 struct TrainState {
   int64_t step = 0;             // steps done
-  int64_t optimizer_steps = 0;  // of these, not skipped
+  int64_t optimizer_steps = 0;  // steps that were not skipped
   double seconds = 0;           // spent in steps, including before a resume
   StepCursor cursor;            // data position of the next step
   StageState data;
-  std::optional<RateSums> rate_sums;  // of optimizer.kind = schedule_free
-  std::string precision = "f32";      // of the last step: f32, bf16 or f16
-  LossScale loss_scale;               // of the next one, in the same precision
+  std::optional<RateSums> rate_sums;  // for optimizer.kind = schedule_free
+  std::string precision = "f32";      // precision of the last step: f32, bf16 or f16
+  LossScale loss_scale;               // for the next step, in the same precision
   BestScore best;
   DivergenceState divergence;
-  std::vector<ScoreDue> scores_due;  // in the order of their steps
-  bool validation_due = false;       // a stop came first: the validation after `step` is done when the run resumes
+  std::vector<ScoreDue> scores_due;  // ordered by step
+  bool validation_due = false;       // a stop came first, so the validation after `step` is done when the run resumes
 
   nlohmann::json to_json() const;
-  // A missing field is an Error of kind checkpoint that names the checkpoint's folder.
+  // Throws an Error of kind checkpoint that names the checkpoint's folder if a field is missing.
   static TrainState from_json(const nlohmann::json& json, const std::string& folder);
 };
 
-// The cursors of a rank's streams, to send them to others.
+// Convert the cursors of a rank's streams to and from text, to send them to other ranks.
 std::string streams_to_text(const std::map<int64_t, StreamCursor>& streams);
 std::map<int64_t, StreamCursor> streams_from_text(const std::string& text);
 
-// A state, to send it to other ranks. state_from_text() takes only the streams that a dp rank plans, so what it parses
-// does not grow with the number of streams.
+// Convert a state to and from text, to send it to other ranks. state_from_text() takes only the streams that a dp rank
+// plans, so the amount that it parses does not grow with the number of streams.
 std::string state_to_text(const TrainState& state);
 TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size);
 

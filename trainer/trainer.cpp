@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// Whether this rank's waits for others can be told from its work.
+// True if this rank's waits for others can be told from its work.
 bool sees_waits(const Mesh& mesh, const RunConfig& config) {
   return mesh.world().size() > 1 &&
          (mesh.device() == Device::cpu || stages_through_host(mesh.own(), config.parallel.communication));
@@ -99,7 +99,7 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   const double begin = monotonic_seconds();
   busy_.resume();
-  // Only the exchange tells what the step's target tokens weigh: until then gradients are means over all rows.
+  // The total weight of the step's target tokens is unknown before the exchange. Until then gradients are row means.
   const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
   zero_gradients();
@@ -109,8 +109,8 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   }
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const StepTotals totals = totals_of(step, request);  // of all ranks: waits for them
-  const bool has_weight = totals.target_weight > 0;    // else there is no mean, and no gradient
+  const StepTotals totals = totals_of(step, request);  // sums over all ranks, so this waits for them
+  const bool has_weight = totals.target_weight > 0;    // otherwise there is no mean and no gradient
   const double to_mean = has_weight ? rows * totals.per_weight() / loss_scale : 0;
   const double norm = std::sqrt(totals.gradient_square()) * to_mean;
   if (totals.finite() && has_weight) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
@@ -137,8 +137,8 @@ void Trainer::zero_gradients() {
   grad_sync_.begin();
 }
 
-// Adds the block's losses and gradients to those of the step. In the last block gradients become complete;
-// their sum over dp overlaps with the backward pass, as the all-gather of new weights does with a forward pass.
+// Adds the block's losses and gradients to those of the step. The last block completes the gradients. Their sum over dp
+// overlaps with its backward pass, as the all-gather of new weights overlaps with a forward pass.
 void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   const bool gathers = !weights_are_whole_;
@@ -190,7 +190,7 @@ void Trainer::gather_weights() {
 std::unique_ptr<EvaluationWeights> Trainer::evaluation_weights() {
   const ParamStore& params = replica_.params();
   const bool exchanges = optimizer_.has_evaluation_weights();
-  if (!exchanges || !params.divided()) gather_weights();  // divided: other rounded weights come in their place
+  if (!exchanges || !params.divided()) gather_weights();  // divided: EvaluationWeights replaces the rounded weights
   if (!exchanges) return nullptr;
   if (saver_ != nullptr) saver_->wait_until_copied();
   if (params.divided()) weights_are_whole_ = false;  // afterwards
@@ -206,11 +206,11 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   weights_are_whole_ = !optimizer_.sharded();
 }
 
-// After a step whose gradients, the sums over all blocks, are not finite: computes the gradients of each block
-// again, alone, to find the first block, its rank and the parameter. The same on all ranks.
+// Computes the gradients of each block again, separately, to find the first block, rank and parameter that is not
+// finite. Called after a step whose summed gradients are not finite. Returns the same text on all ranks.
 std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
   const ParamStore& params = replica_.params();
-  // A sharded optimizer has the sums of its own parts alone; what else is there means nothing.
+  // A sharded optimizer has only the sums of its own shard. The rest of the buffer is undefined.
   const std::string in_sum = optimizer_.sharded() ? "" : first_gradient_not_finite(ctx_, params);
   std::string in_block;
   for (const Block& block : step.blocks) {
@@ -219,11 +219,11 @@ std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
     if (const std::string found = first_gradient_not_finite(ctx_, params); in_block.empty() && !found.empty())
       in_block = fmt::format("block {} on rank {}: the gradient of {}", block.index, mesh_.world().rank(), found);
   }
-  for (const std::string& of_rank : mesh_.world().all_gather_strings(in_block))  // in the order of the blocks
+  for (const std::string& of_rank : mesh_.world().all_gather_strings(in_block))  // in block order
     if (!of_rank.empty()) return of_rank;
   for (const std::string& of_rank : mesh_.world().all_gather_strings(in_sum))
-    if (!of_rank.empty()) return fmt::format("not in one block, but in their sum: the gradient of {}", of_rank);
-  return optimizer_.sharded() ? "not in one block, but in their sum" : "in the sum of squares, but in no gradient";
+    if (!of_rank.empty()) return fmt::format("only in the sum over blocks: the gradient of {}", of_rank);
+  return optimizer_.sharded() ? "only in the sum over blocks" : "in the sum of squares, but in no gradient";
 }
 
 void Trainer::check_replicas() {
@@ -233,7 +233,7 @@ void Trainer::check_replicas() {
   std::vector<ReplicatedState> states{{"", params.value_buffer()}};
   if (optimizer_.sharded()) {
     gather_weights();
-    if (params.divided()) {  // what all ranks hold are rounded weights
+    if (params.divided()) {  // the replicated values are rounded
       const int64_t n = params.matrix_numel();
       ops::cast(ctx_, {.x = params.rounded().slice_rows(0, n), .y = params.grads().slice_rows(0, n)});
     }
@@ -270,7 +270,7 @@ void Trainer::load(const std::string& checkpoint, const TrainState& then, bool v
   optimizer_.set_steps(then.optimizer_steps);
   optimizer_.set_rate_sums(then.rate_sums.value_or(RateSums()));
   const bool same_precision = then.precision == name_of(replica_.params().compute_dtype());
-  if (same_precision) scaler_.restore(then.loss_scale);  // otherwise keeps the default scale
+  if (same_precision) scaler_.restore(then.loss_scale);  // otherwise the default scale is kept
 }
 
 }  // namespace weft

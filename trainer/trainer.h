@@ -1,8 +1,8 @@
 // trainer/trainer.h: one rank's replica of the model with its optimizer, and the training step.
 //
-// Read Trainer::step_on first. A step is a list of blocks on every grid: data-parallel ranks divide the
-// blocks, tensor-parallel ranks divide the work of each block. Loss and gradients are sums over all blocks, in which
-// each target token has the weight of its pair, divided by the sum of these weights.
+// Read Trainer::step_on first. On every grid a step is a list of blocks. Data-parallel ranks divide the blocks, and
+// tensor-parallel ranks divide the work of each block. Loss and gradients are sums over all blocks in which each target
+// token has the weight of its pair, divided by the sum of these weights.
 #pragma once
 
 #include <memory>
@@ -29,15 +29,15 @@ class TrainingData;
 
 struct StepReport {
   int64_t step = 0;             // number of finished steps
-  size_t stage = 0;             // of the data
-  std::vector<int64_t> epochs;  // of each corpus of the stage's mix
-  StepTotals totals;            // of all ranks
+  size_t stage = 0;             // stage of the data
+  std::vector<int64_t> epochs;  // epoch of each corpus in the stage's mix
+  StepTotals totals;            // summed over all ranks
   double lr = 0, grad_norm = 0;
   double loss_scale = 1;  // used in this step
   double seconds = 0;
-  std::string not_finite;  // where, if a lower loss scale cannot help
+  std::string not_finite;  // location of a value that is not finite, if a lower loss scale cannot help
 
-  // Weighted means over the target tokens, in nats: smoothed and plain; NaN without weight.
+  // Weighted means over the target tokens in nats, smoothed and plain; NaN if the step has no weight.
   double loss() const { return totals.loss * totals.per_weight(); }
   double nll() const { return totals.nll * totals.per_weight(); }
   int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }
@@ -46,35 +46,35 @@ struct StepReport {
 
 class Trainer {
  public:
-  // `config` is resolved (trainer/plan/resolve.h), its precision decided. Initialises the parameters. All ranks
-  // construct one together. `has_mixes`: losses are divided among the corpora of a step.
+  // Initializes the parameters. All ranks construct one together. `has_mixes`: losses are divided among the corpora of
+  // a step. REQUIRES: `config` is resolved (trainer/plan/resolve.h), including its precision.
   Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes = false);
 
-  // Before the first step: times the matrix products that `known` does not hold, on an empty block. Returns what the
-  // main rank chose, for the next start; all ranks compute with it. All ranks call it, with the same `known`.
+  // Times the matrix products that `known` lacks, on an empty block. Returns the main rank's choices, for the next
+  // start; all ranks compute with them. All ranks call it, with the same `known`, before the first step.
   std::string tune_gemms(const std::string& known);
 
   StepReport step(TrainingData& data, StopRequest request = StopRequest::none);  // `request`: this rank's
-  // A step on this rank's blocks, at the learning rate `lr`.
+  // Takes a step on this rank's blocks at the learning rate `lr`.
   StepReport step_on(const Step& step, double lr, StopRequest request = StopRequest::none);
 
-  // Steps, optimizer steps, sums of rates, precision and loss scale.
+  // Fills in steps, optimizer steps, sums of rates, precision and loss scale.
   void snapshot(TrainState& state) const;
-  // Values, moments, average and loss scale of a checkpoint whose state is `then`; an average that it lacks begins at
-  // its weights. Steps go on from where they are; after resume() from those of the checkpoint. All ranks call it; one
-  // of each host reads. `verified`: on that rank, if the digests of its files have been checked.
+  // Loads values, moments, average and loss scale of a checkpoint whose state is `then`. An average that it lacks
+  // starts at its weights. load() keeps the step count; resume() sets it to the checkpoint's. All ranks call it, and
+  // one rank per host reads. `verified`: the digests of the files have been checked, which matters on the reading rank.
   void load(const std::string& checkpoint, const TrainState& then, bool verified);
   void resume(const std::string& checkpoint, const TrainState& then, bool verified);
-  // A saver that copies the weights beside the next steps: updates wait for the copy, and totals say whether some rank
-  // still saves. nullptr: none.
+  // Sets a saver that copies the weights during the next steps: updates wait for the copy, and totals report whether
+  // any rank is still saving. nullptr removes it.
   void set_saver(const CheckpointSaver* saver) { saver_ = saver; }
 
-  // For its lifetime layers compute with the weights for evaluation; nullptr if those of training are meant. All ranks
-  // call it together. The weights are whole, as after gather_weights().
+  // Makes layers compute with the weights for evaluation as long as the result lives. Returns nullptr if these are the
+  // training weights. All ranks call it together. REQUIRES: the weights are gathered (gather_weights()).
   [[nodiscard]] std::unique_ptr<EvaluationWeights> evaluation_weights();
-  void begin_average() { optimizer_.begin_average(ctx_); }  // at the present weights, if the run has an average
+  void begin_average() { optimizer_.begin_average(ctx_); }  // at the current weights, if the run has an average
 
-  // With a sharded optimizer: brings the weights of the last update from all shards, if the next step has not done so.
+  // With a sharded optimizer, gathers the weights of the last update from all shards unless the next step has done so.
   // All ranks call it before they read weights outside of steps.
   void gather_weights();
   std::vector<FlatState> states() {
@@ -101,7 +101,7 @@ class Trainer {
   LossScaler scaler_;
   BusyTime busy_;
   GradSync grad_sync_;
-  std::optional<ParamGather> gather_;  // of a sharded optimizer
+  std::optional<ParamGather> gather_;  // with a sharded optimizer
   bool weights_are_whole_ = true;
   StepSums sums_;
   DeviceScalars scalars_;

@@ -1,4 +1,4 @@
-// trainer/training_checkpoints.cpp: gathers what ranks hold for a save, and gives it back.
+// trainer/training_checkpoints.cpp: gathers the ranks' states for a save, and distributes them on resume.
 #include "trainer/training_checkpoints.h"
 
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ void TrainingCheckpoints::snapshot(TrainState& state) const {
   state.data = data_.stages().state();
 }
 
-// On the main rank, which alone writes it.
+// Returns the complete cursor on the main rank, which writes it.
 StepCursor TrainingCheckpoints::cursor_of_all_ranks(const StepCursor& own) const {
   const std::string text = mesh_.tp().is_main_rank() ? streams_to_text(own.streams) : "";
   const std::vector<std::string> texts = mesh_.world().all_gather_strings(text);
@@ -50,10 +50,10 @@ void TrainingCheckpoints::start_save(const std::string& root, const TrainState& 
 }
 
 TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vector<std::string>& changes) {
-  require(!saver_.in_progress(), ErrorKind::internal, "no checkpoint is loaded while one is saved");
+  require(!saver_.in_progress(), ErrorKind::internal, "a checkpoint is being saved, so none can be loaded");
   TrainState state = read_state(checkpoint);
   all_or_none(mesh_.world(), [&] {
-    require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint does not say where it is in the data");
+    require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint lacks its position in the data");
     changes = data_.resume(state.data, state.cursor);
   });
   trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
@@ -64,7 +64,7 @@ void TrainingCheckpoints::go_back_to(const std::string& checkpoint) {
   trainer_.load(checkpoint, read_state(checkpoint), /*verified=*/false);
 }
 
-// The main rank alone reads the place of all streams; this rank's are those that it will plan.
+// Only the main rank reads the positions of all streams. Each rank keeps those of the streams that it will plan.
 TrainState TrainingCheckpoints::read_state(const std::string& checkpoint) const {
   Communicator& world = mesh_.world();
   const std::string text = all_or_none(world, [&]() -> std::string {

@@ -1,6 +1,6 @@
-// trainer/training_checkpoints.h: checkpoints of a trainer and its data: saved beside the next steps, and resumed.
+// trainer/training_checkpoints.h: saves checkpoints of a trainer and its data during the next steps, and resumes them.
 //
-// Every rank has one and makes the same calls.
+// Every rank owns one and makes the same calls.
 #pragma once
 
 #include <functional>
@@ -18,20 +18,20 @@ class TrainingCheckpoints {
   TrainingCheckpoints(const RunConfig& config, const Mesh& mesh, Trainer& trainer, TrainingData& data);
   ~TrainingCheckpoints();
 
-  // What a checkpoint of this moment says of trainer and data; the caller fills in the rest. The cursor is that of this
+  // Fills in what a checkpoint records of trainer and data now; the caller fills in the rest. The cursor contains this
   // rank's streams.
   void snapshot(TrainState& state) const;
 
-  // Starts to save checkpoint `state.step` under `root`, with the text of config.cfg. The save goes on beside the next
-  // steps; `after_commit` gets its folder, on the main rank, in a thread. saver() follows it.
+  // Starts to save checkpoint `state.step` under `root`, with the text of config.cfg. The save runs during the next
+  // steps. On the main rank `after_commit` is called with its folder, in a thread. saver() tracks the save.
   void start_save(const std::string& root, const TrainState& state, const std::string& config_text,
                   std::function<void(const std::string&)> after_commit = {}, bool yields = true);
   CheckpointSaver& saver() { return saver_; }
 
-  // Continues from a checkpoint that the world's main rank has verified: the state, with the cursor of this rank's
-  // streams. Adds what of the data's stages has changed since to `changes`, one line each.
+  // Continues from a checkpoint. Returns its state with the cursor of this rank's streams, and adds one line to
+  // `changes` per change of the data's stages since then. REQUIRES: the world's main rank has verified the checkpoint.
   TrainState resume(const std::string& checkpoint, std::vector<std::string>& changes);
-  // The parameters of an earlier step alone, with moments, average and loss scale; steps and data go on.
+  // Loads only parameters, moments, average and loss scale of an earlier step. Steps and data position continue.
   void go_back_to(const std::string& checkpoint);
 
  private:

@@ -62,8 +62,8 @@ Start plan_start(const LaunchOptions& o) {
     fail(ErrorKind::usage, fmt::format("-n {}: --hosts has only {} slots: give more, like a:4,b:4", c.ranks, slots));
   const int64_t most = kMaxRanksPerProcessor * std::max(1u, std::thread::hardware_concurrency());
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
-    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and may have at most {} ranks: give --hosts", c.ranks,
-                                       most / kMaxRanksPerProcessor, most));
+    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and may have at most {} ranks: give --hosts",
+                                       c.ranks, most / kMaxRanksPerProcessor, most));
   require_no_folder_as_input();  // mpirun would treat it as empty input
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
@@ -183,7 +183,8 @@ class TrainingLaunch {
     constexpr int kMaxSeconds = 600;
     const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
     const auto is_held = [&] { return lock && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; };
-    if (!supervisor_.stopped() && is_held()) say("waiting for ranks of the failed start, which still lock the run's folder");
+    if (!supervisor_.stopped() && is_held())
+      say("waiting for ranks of the failed start, which still lock the run's folder");
     for (int i = 0; i < kMaxSeconds && !supervisor_.stopped() && is_held(); ++i) supervisor_.pause(1);
   }
 

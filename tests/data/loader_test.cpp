@@ -20,9 +20,9 @@ namespace weft {
 namespace {
 
 using testing::numbers_of;
+using testing::open_mix;
 using testing::synthetic_lengths;
 using testing::SyntheticCorpus;
-using testing::open_mix;
 
 constexpr uint64_t kSeed = 11;
 

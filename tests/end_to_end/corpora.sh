@@ -60,7 +60,7 @@ growing_corpus() {
   check "a corpus grows by a shard" has out 'now contains 440 pairs in 2 shards'
   expect 0 "$weft" verify growing
   expect 2 "${run[@]}" --train.steps=2
-  check "a run does not resume on a corpus that has grown" has err 'is another corpus than when the run began'
+  check "a run does not resume on a corpus that has grown" has err 'has changed since the run started'
 }
 
 # Variants of pairs: one order on every grid and after every stop.

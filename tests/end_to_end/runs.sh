@@ -106,7 +106,7 @@ sharded_ranks() {
     --train.validate_bleu=2 --decode.beam=1 --decode.max_length_factor=1)
   expect 0 train 2 unsharded "${few[@]}"
   expect 0 train 2 sharded "${few[@]}" --parallel.zero=1
-  check "the plan tells what a sharded optimizer saves" has err 'less a rank: moments'
+  check "the plan tells what a sharded optimizer saves" has err 'less per rank: moments'
   check "its losses are the same" losses_agree unsharded sharded 8
   check "and so are the validations, of weights that are gathered first" \
     same <(grep -o '"valid_loss":[0-9.]\{6\}' unsharded/log.jsonl) <(grep -o '"valid_loss":[0-9.]\{6\}' sharded/log.jsonl)

@@ -118,10 +118,9 @@ TEST_F(InitialValues, OfAnotherModelAreRefused) {
   EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.heads = 2, this run's has 4"));
   c = still("third");
   c.model.kv_heads = 1;
-  EXPECT_TRUE(
-      holds(refusal(c, ErrorKind::checkpoint),
-            "tensor 'decoder.0.self_attention.qkv.bias' is not one of the model's: the checkpoint is of another "
-            "model"));
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
+                    "tensor 'decoder.0.self_attention.qkv.bias' is not in this model: the checkpoint is for another "
+                    "model"));
 }
 
 TEST_F(InitialValues, ThatAreNoCheckpointAreRefused) {

@@ -1,4 +1,4 @@
-// trainer/bench/all_reduce_rates.cpp: all-reduces over all ranks, as for gradients.
+// trainer/bench/all_reduce_rates.cpp: times all-reduces over all ranks, like those of gradients.
 #include "trainer/bench/all_reduce_rates.h"
 
 #include <iterator>

@@ -1,4 +1,4 @@
-// trainer/bench/all_reduce_rates.h: all-reduce bandwidth of the ranks.
+// trainer/bench/all_reduce_rates.h: measures the all-reduce bandwidth of the ranks.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 namespace weft {
 
 struct AllReduceRate {
-  int64_t bytes = 0;   // of each rank's tensor, f32
+  int64_t bytes = 0;   // bytes of each rank's tensor, f32
   double seconds = 0;  // median
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
 };
 
-// Tensors of 4 KB to 64 MB on ctx's device; `group` has all ranks of the world. Empty for a single rank.
+// Measures tensors of 4 KB to 64 MB on ctx's device. Returns an empty list for a single rank. REQUIRES: `group`
+// contains all ranks of the world.
 std::vector<AllReduceRate> measure_all_reduce(Communicator& world, Context& ctx, Communicator& group, double seconds);
 
 }  // namespace weft

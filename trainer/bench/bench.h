@@ -20,17 +20,17 @@ struct BenchReport {
   RankDevice own;
   int ranks = 1, threads = 1;
   int64_t parameters = 0;
-  std::vector<PeakRate> peaks;                       // of this rank
-  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best of them, summed over ranks; 0: no such instruction
+  std::vector<PeakRate> peaks;                       // for this rank
+  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best ones, summed over ranks; 0: no such instruction
   std::vector<GemmRate> products;
-  std::vector<CopyRate> copies;     // of this rank
-  std::vector<KernelRate> kernels;  // of this rank
+  std::vector<CopyRate> copies;     // for this rank
+  std::vector<KernelRate> kernels;  // for this rank
   StepTimes step;
   std::vector<AllReduceRate> all_reduce;
   LoadReport load;
 
   std::string device_name() const;
-  double rank_peak() const;  // of this rank, in the precision of the matrix products; peak(): of all ranks
+  double rank_peak() const;  // peak of this rank in the precision of the matrix products; peak() sums all ranks
   double peak() const;
   double tokens_per_second() const { return static_cast<double>(step.target_tokens) / step.seconds; }
   double flops_per_second() const { return step.flops / step.seconds; }
@@ -39,11 +39,11 @@ struct BenchReport {
 
 inline constexpr int64_t kBenchVocabulary = 8000, kBenchRows = 1536;
 
-// Fills in what data and ranks would determine: grid, vocabularies (kBenchVocabulary by default), source
-// rows, blocks (0: one for each data-parallel rank), precision. All ranks call it.
+// Fills in what data and ranks would determine: grid, vocabularies (kBenchVocabulary by default), source rows, blocks
+// (0: one per data-parallel rank), precision. All ranks call it.
 RunConfig resolve_bench(RunConfig config, Communicator& world, const RankDevice& own = {});
 
-// `config` comes from resolve_bench. Measures for about so many seconds, and everything at least once.
+// Measures for about `seconds`, and everything at least once. REQUIRES: `config` comes from resolve_bench.
 BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/bench/gemm_rates.cpp: the GEMMs of a step, each with its own operands.
+// trainer/bench/gemm_rates.cpp: times the GEMMs of a step, each with its own operands.
 #include "trainer/bench/gemm_rates.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Operands {
 
  private:
   static size_t bytes(const Shape& shape, DType dtype) { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
-  static void fill(Context& ctx, const Tensor& x) {  // not zeros: processors may be faster with them
+  static void fill(Context& ctx, const Tensor& x) {  // zeros might make processors faster
     const Buffer wide(bytes(x.shape, DType::f32), ctx.device());
     ops::init(ctx, {.x = wide.tensor(x.shape),
                     .outer = x.numel(),

@@ -1,4 +1,4 @@
-// trainer/bench/gemm_rates.h: speed of the matrix products (GEMMs) in a rank's step.
+// trainer/bench/gemm_rates.h: measures the matrix products (GEMMs) of a rank's step.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ struct Product {      // c [m, n] = sum over k
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-// Each kind of GEMM in a step of this rank: three passes of every layer. `config` is resolved.
+// Returns each kind of GEMM in a step of this rank: three passes per layer. REQUIRES: `config` is resolved.
 std::vector<Product> products_of(const RunConfig& config);
 
 struct GemmRate {
   Product product;
-  double best = 0, median = 0;  // operations per second of one rank while all run
+  double best = 0, median = 0;  // FLOP/s of one rank while all ranks run
 };
 
-// As in the model: operands in the configured precision, weight gradients accumulated in f32.
+// Uses the model's types: operands in the configured precision, weight gradients accumulated in f32.
 std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, Context& ctx, double seconds);
 
-// Peak of a device without the loops of tensor/cpu/peak.h: for each operand type, the best rate of square
-// GEMMs of up to 8192 rows.
+// Measures the peak of a device that lacks the loops of tensor/cpu/peak.h. For each operand type it is the best rate of
+// square GEMMs of up to 8192 rows.
 std::vector<PeakRate> measure_square_products(Context& ctx, double seconds);
 
 }  // namespace weft

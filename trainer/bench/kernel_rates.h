@@ -1,5 +1,4 @@
-// trainer/bench/kernel_rates.h: each op of a training step timed by itself, compared with copies of as many
-// bytes.
+// trainer/bench/kernel_rates.h: times each op of a training step, and compares it with copies of as many bytes.
 #pragma once
 
 #include <string>
@@ -13,27 +12,26 @@
 namespace weft {
 
 struct CopyRate {
-  double bytes = 0;  // read + written, as for ops
+  double bytes = 0;  // read + written, counted as for ops
   double bytes_per_second = 0;
 };
 
-// Copies within the device's memory, from small ones to sizes beyond every cache; each rate is the best of
-// many runs.
+// Measures copies within the device's memory, up to sizes beyond every cache. Each rate is the best of many runs.
 std::vector<CopyRate> measure_copies(Context& ctx, double seconds);
 
-// Rate of a copy that moves so many bytes: the better of the two nearest sizes.
+// Returns the rate of a copy of `bytes`: the better one of the two nearest sizes.
 double copy_rate(const std::vector<CopyRate>& copies, double bytes);
 
 struct KernelRate {
   std::string op;
-  int64_t calls = 0;            // of this kind in a step of one block
-  OpCost cost;                  // of a call
-  double best = 0, median = 0;  // seconds of a call
+  int64_t calls = 0;            // calls of this kind in a step of one block
+  OpCost cost;                  // per call
+  double best = 0, median = 0;  // seconds per call
 };
 
-// Every op except GEMMs (gemm_rates.h) in a real Trainer's step on one block; calls with equal shapes and
-// costs count as one kind. A kind is repeated with the arguments of its first call, so its operands may be in
-// a cache. All ranks measure at the same time.
+// Measures every op except GEMMs (gemm_rates.h) in a real Trainer's step on one block. Calls with equal shapes and
+// costs count as one kind. A kind is repeated with the arguments of its first call, so its operands may be in a cache.
+// All ranks measure at the same time.
 std::vector<KernelRate> measure_kernels(const RunConfig& config, Communicator& world, double seconds,
                                         const RankDevice& own = {});
 

@@ -25,7 +25,7 @@ double load_average() {
   return in >> load ? load : kUnknown;
 }
 
-// "cpu  user nice system idle iowait irq softirq steal ..." in ticks; guests are in `user`.
+// Sums the busy ticks of "cpu  user nice system idle iowait irq softirq steal ..."; `user` includes guests.
 double busy_seconds() {
   std::ifstream in("/proc/stat");
   std::string name;
@@ -43,7 +43,7 @@ double own_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// "running waiting slices" of each thread, in nanoseconds.
+// Sums "running waiting slices" of each thread, which are in nanoseconds.
 double delayed_seconds() {
   double total = 0;
   std::error_code error;
@@ -56,7 +56,7 @@ double delayed_seconds() {
   return error ? kUnknown : total;
 }
 
-// The processes of this rank's host together.
+// Returns the sum over the processes of this rank's host.
 double sum_on_host(Communicator& world, double value) {
   const std::string host = host_name();
   double sum = 0;

@@ -1,4 +1,4 @@
-// trainer/bench/machine_load.h: whether other work took processor cores during a measurement.
+// trainer/bench/machine_load.h: detects whether other work used processor cores during a measurement.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace weft {
 
-struct LoadReport {              // NaN: not known
-  double before = 0, after = 0;  // average of runnable threads in the last minute
-  double other_cores = 0;        // used by other processes on average, on rank 0's host
-  double cores = 0;              // of this host
-  double waiting = 0;            // share of time that rank 0's threads were ready to run and had no core
+struct LoadReport {              // NaN: unknown
+  double before = 0, after = 0;  // average number of runnable threads in the last minute
+  double other_cores = 0;        // cores that other processes used on average, on rank 0's host
+  double cores = 0;              // cores of this host
+  double waiting = 0;            // share of time in which rank 0's threads were ready to run but had no core
   bool too_busy() const;
   std::string warning() const;  // a sentence, or empty
 };
@@ -25,8 +25,8 @@ class MachineLoad {  // reads the counters when constructed and in report()
   struct Sample {
     double time = 0, load = 0;
     double busy = 0;     // core seconds of the whole host
-    double own = 0;      // of this process
-    double delayed = 0;  // thread seconds of this process, ready and without a core
+    double own = 0;      // core seconds of this process
+    double delayed = 0;  // thread seconds in which this process was ready but had no core
   };
   static Sample sample();
   Sample begin_;

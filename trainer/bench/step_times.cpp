@@ -1,4 +1,4 @@
-// trainer/bench/step_times.cpp: steps of a real Trainer, with a trace of its ops and collectives.
+// trainer/bench/step_times.cpp: runs steps of a real Trainer with a trace of its ops and collectives.
 #include "trainer/bench/step_times.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kParts[] = {"gemm",      "attention",     "normalization", "elementwise",
                                   "embedding", "cross_entropy", "optimizer",     "communication"};
 constexpr const char* kOther = "other";
-constexpr double kRate = 1e-4;  // of the steps: no time depends on it
+constexpr double kRate = 1e-4;  // learning rate; the times do not depend on it
 
 double& named(NamedSeconds& all, std::string_view name) {
   return std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.first == name; })->second;
@@ -29,7 +29,7 @@ struct TracedStep {
   OpTrace trace;
 };
 
-// Runs equally often on all ranks, at least once; ascending.
+// Runs the same number of steps on all ranks, at least one. Returns them in ascending order of time.
 std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& step, Communicator& world,
                                   double seconds) {
   trainer.step_on(first_block_of(step), kRate);
@@ -67,8 +67,9 @@ NamedSeconds parts_of(const OpTrace& trace, double seconds) {
   return parts;
 }
 
-// A step zeroes the gradients. Each block starts with its embeddings or, with a sharded optimizer, the first one with
-// the gathering of weights; its backward pass starts after the loss. The gradient norm follows the last block.
+// A step zeroes the gradients. Each block starts with its embeddings, except that with a sharded optimizer the first
+// block starts with the gathering of weights. Its backward pass starts after the loss. The gradient norm follows the
+// last block.
 NamedSeconds phases_of(const OpTrace& trace, double seconds) {
   NamedSeconds phases{{"forward", 0}, {"backward", 0}, {"optimizer", 0}};
   const char* phase = "optimizer";

@@ -1,4 +1,4 @@
-// trainer/bench/synthetic_step.cpp: random lengths and tokens, packed by the planner of real runs.
+// trainer/bench/synthetic_step.cpp: draws random lengths and tokens, which the planner of real runs packs.
 #include "trainer/bench/synthetic_step.h"
 
 #include <algorithm>
@@ -19,20 +19,20 @@ int32_t bounded(double length, int64_t longest) {
   return static_cast<int32_t>(std::clamp<int64_t>(std::llround(length), 1, longest));
 }
 
-// By Zipf's law the logarithm of a token's rank is nearly uniform.
+// Zipf's law makes the logarithm of a token's rank nearly uniform.
 std::vector<int32_t> token_ids(const RunConfig& c, const char* side, int64_t pair, int32_t length, int64_t vocabulary) {
   const double choices = static_cast<double>(std::max<int64_t>(1, vocabulary - kFirstPiece));
   std::vector<int32_t> ids(static_cast<size_t>(length));
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto index = static_cast<uint64_t>(pair * kLongest) + i;
     const double u = uniform_from_bits(random_bits(c.train.seed, index, 0, purpose_of(side)));
-    const double rank = std::min(std::pow(choices + 1, u), choices);  // from 1 on
+    const double rank = std::min(std::pow(choices + 1, u), choices);  // 1 or more
     ids[i] = static_cast<int32_t>(std::min<int64_t>(vocabulary - 1, kFirstPiece - 1 + static_cast<int64_t>(rank)));
   }
   return ids;
 }
 
-// eos takes a row; the table of learned positions is finite.
+// eos takes a row, and the table of learned positions is finite.
 int64_t longest_that_fits(const RunConfig& c) {
   int64_t rows = std::min(c.batch.rows, c.batch.source_rows);
   if (c.model.positions == Positions::learned) rows = std::min(rows, c.model.max_positions);

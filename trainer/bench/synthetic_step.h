@@ -1,9 +1,8 @@
-// trainer/bench/synthetic_step.h: blocks of a step without a corpus: random tokens in sentences of realistic
-// lengths.
+// trainer/bench/synthetic_step.h: builds the blocks of a step without a corpus, from random tokens.
 //
-// Lengths are log-normal with mean 27 tokens and at most 128, like WMT's news; a target's length is within
-// about 15 % of its source's. Tokens follow Zipf's law. The blocks are a pure function of the configuration,
-// the same on every rank.
+// Lengths are log-normal with mean 27 tokens and at most 128, like WMT's news. A target's length is within about 15 %
+// of its source's. Tokens follow Zipf's law. The blocks are a pure function of the configuration, the same on every
+// rank.
 #pragma once
 
 #include "data/batch.h"
@@ -12,10 +11,10 @@
 
 namespace weft {
 
-// Lengths of a pair in tokens without eos, from 1 to `longest`.
+// Returns the lengths of a pair in tokens without eos, from 1 to `longest`.
 PairLength synthetic_length(uint64_t seed, int64_t pair, int64_t longest);
 
-// What Loader::next() would return to this rank of the dp group; `config` is resolved except for its data.
+// Returns what Loader::next() would return to this dp rank. REQUIRES: `config` is resolved except for its data.
 Step synthetic_step(const RunConfig& config, int dp_rank, int dp_size);
 Step first_block_of(const Step& step);  // a step with only the first block
 

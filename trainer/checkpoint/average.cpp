@@ -1,4 +1,4 @@
-// trainer/checkpoint/average.cpp: reads the same tensor of every checkpoint, and writes the mean.
+// trainer/checkpoint/average.cpp: reads the same tensor of every checkpoint and writes the mean.
 #include "trainer/checkpoint/average.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
 
-// The weights of one checkpoint under the parameters' names. All its bytes that are used have been verified.
+// Reads the weights of one checkpoint under the parameters' names. All bytes that it uses are verified.
 class SourceWeights {
  public:
   SourceWeights(const std::string& folder, StoredWeights which)
@@ -55,7 +55,7 @@ class SourceWeights {
 
   void require_same_model(const SourceWeights& other) const {
     const auto differ = [&](const std::string& what) {
-      fail(ErrorKind::checkpoint, fmt::format("{} and {} are of different models: {}", folder_, other.folder_, what));
+      fail(ErrorKind::checkpoint, fmt::format("{} and {} contain different models: {}", folder_, other.folder_, what));
     };
     for (const auto& [name, shape] : shapes_) {
       const auto found = other.shapes_.find(name);
@@ -67,7 +67,7 @@ class SourceWeights {
     for (const auto& [name, digest] : manifest_.files) {
       const auto found = other.manifest_.files.find(name);
       if (is_tokenizer(name) && (found == other.manifest_.files.end() || found->second.sha256 != digest.sha256))
-        differ(fmt::format("{} is another one", name));
+        differ(fmt::format("{} differs", name));
     }
   }
 

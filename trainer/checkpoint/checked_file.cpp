@@ -1,4 +1,4 @@
-// trainer/checkpoint/checked_file.cpp: the system calls behind files with a digest.
+// trainer/checkpoint/checked_file.cpp: makes the system calls for files with a digest.
 #include "trainer/checkpoint/checked_file.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ FileDigest write_digested(const std::string& path, std::string_view content) {
 }
 
 CheckedReader::CheckedReader(std::string path)
-    : path_(std::move(path)),  // O_NONBLOCK: a named pipe must not keep us waiting
+    : path_(std::move(path)),  // O_NONBLOCK: opening a named pipe must not block
       file_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
   if (!file_) fail_io("open", path_);
   struct stat status;
@@ -74,7 +74,7 @@ void CheckedReader::read(uint64_t offset, void* data, size_t bytes) const {
 
 std::string CheckedReader::read_all() const {
   if (size_ > kSmallFileBytes)
-    fail(ErrorKind::checkpoint, fmt::format("{}: {} bytes are more than such a file can have", path_, size_));
+    fail(ErrorKind::checkpoint, fmt::format("{}: {} bytes are too many for such a file", path_, size_));
   std::string text(size_, '\0');
   read(0, text.data(), text.size());
   return text;
@@ -83,13 +83,13 @@ std::string CheckedReader::read_all() const {
 void CheckedReader::verify_size(const FileDigest& expected) const {
   if (size_ != expected.size)
     fail(ErrorKind::checkpoint,
-         fmt::format("{} is damaged: {} bytes, the manifest says {}", path_, size_, expected.size));
+         fmt::format("{} is damaged: {} bytes, but the manifest lists {}", path_, size_, expected.size));
 }
 
 void CheckedReader::verify(const FileDigest& expected) const {
   verify_size(expected);
   if (sha256_of_descriptor(file_.get(), path_) != expected.sha256)
-    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its SHA-256 is not the manifest's", path_));
+    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its SHA-256 differs from the manifest's", path_));
 }
 
 }  // namespace weft

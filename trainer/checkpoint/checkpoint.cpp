@@ -1,5 +1,4 @@
-// trainer/checkpoint/checkpoint.cpp: loads a checkpoint: verifies its files and takes this rank's slices of its global
-// tensors, one at a time.
+// trainer/checkpoint/checkpoint.cpp: verifies a checkpoint's files and loads this rank's slices of its tensors.
 #include "trainer/checkpoint/checkpoint.h"
 
 #include <map>
@@ -18,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// A kind of tensors (file_layout.h) in the files of a checkpoint.
+// Finds the tensors of one kind (file_layout.h) in the files of a checkpoint.
 class TensorFiles {
  public:
   TensorFiles(const std::string& folder, const CheckpointManifest& manifest, const std::string& kind, bool verified) {
@@ -30,22 +29,22 @@ class TensorFiles {
       fail(ErrorKind::checkpoint, fmt::format("{}: the manifest lists no {}.safetensors", folder, kind));
   }
 
-  // An Error unless the files hold exactly the tensors that are wanted.
+  // Throws an Error unless the files contain exactly the tensors that are wanted.
   void require_tensors(const TensorSources& wanted) const {
     for (const SafetensorsFile& file : files_)
       for (const auto& [name, entry] : file.entries())
-        if (!wanted.contains(name)) refuse(file, name, "is not one of the model's");
+        if (!wanted.contains(name)) refuse(file, name, "is not in this model");
     for (const auto& [name, source] : wanted) {
       const SafetensorsFile& file = file_of(name);
       const SafetensorsEntry& entry = file.entries().at(name);
       const std::vector<int64_t> dims = dims_of(source.param->spec.shape);
       if (entry.shape != dims)
         refuse(file, name, fmt::format("has shape {}, the model's has {}", str(entry.shape), str(dims)));
-      if (entry.dtype != "F32") refuse(file, name, fmt::format("is {}, only F32 can be loaded", entry.dtype));
+      if (entry.dtype != "F32") refuse(file, name, fmt::format("is {}, but only F32 can be loaded", entry.dtype));
     }
   }
 
-  // The global values of a tensor; an Error unless all are finite.
+  // Reads the global values of a tensor. Throws an Error unless all are finite.
   void read(const std::string& name, const TensorSource& source, float* global) const {
     const SafetensorsFile& file = file_of(name);
     file.read(name, global);
@@ -64,14 +63,14 @@ class TensorFiles {
 
   [[noreturn]] static void refuse(const SafetensorsFile& file, const std::string& name, const std::string& why) {
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' {}: the checkpoint is of another model (compare the [model] section of its {})",
+         fmt::format("{}: tensor '{}' {}: the checkpoint is for another model (compare the [model] section of its {})",
                      file.path(), printable(name), why, kConfigFile));
   }
 
   std::vector<SafetensorsFile> files_;
 };
 
-// This rank's slice of a global tensor, in its place.
+// Puts this rank's slice of a global tensor into its place.
 void put_slice(Context& ctx, const TensorSource& source, const float* global) {
   if (ctx.device() == Device::cpu) return slice_from_global(*source.param, global, source.local.ptr<float>());
   std::vector<float> local(static_cast<size_t>(source.local.numel()));
@@ -79,7 +78,7 @@ void put_slice(Context& ctx, const TensorSource& source, const float* global) {
   upload(ctx, local.data(), source.local);
 }
 
-// state.json, after all small files have been verified.
+// Reads state.json after it has verified all small files.
 json read_state(const std::string& folder, const CheckpointManifest& manifest) {
   verify_small_files(folder, manifest);
   if (!manifest.files.contains(kStateFile))
@@ -88,7 +87,7 @@ json read_state(const std::string& folder, const CheckpointManifest& manifest) {
   json state = parse_strict_json(CheckedReader(path).read_all(), path, ErrorKind::checkpoint);
   if (const auto found = state.find("step"); found != state.end() && *found != manifest.step)
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: is of another step than the manifest, {}: load an older checkpoint", path, manifest.step));
+         fmt::format("{}: its step differs from the manifest's, {}: load an older checkpoint", path, manifest.step));
   return state;
 }
 
@@ -107,7 +106,7 @@ namespace {
 json load_files(Context& ctx, const std::string& folder, const ParamStore& params,
                 const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
   const FileLayout layout = file_layout(ctx, params, buffers);
-  std::map<std::string, TensorFiles> files;  // of the rank that reads
+  std::map<std::string, TensorFiles> files;  // on the reading rank
   json state;
   all_or_none(readers, [&] {
     if (!readers.is_main_rank()) return;
@@ -122,7 +121,7 @@ json load_files(Context& ctx, const std::string& folder, const ParamStore& param
   const auto take = [](const FlatState& state) {
     if (state.take) state.take();
   };
-  std::exception_ptr error;  // thrown at the end: the other ranks take part until then
+  std::exception_ptr error;  // thrown at the end, because the other ranks take part until then
   for (const auto& [kind, wanted] : layout)
     for (const auto& [name, source] : wanted) {
       global.resize(static_cast<size_t>(source.param->spec.shape.numel()));

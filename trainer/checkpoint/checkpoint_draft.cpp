@@ -1,5 +1,4 @@
-// trainer/checkpoint/checkpoint_draft.cpp: builds a checkpoint's folder under a temporary name and commits it
-// by a rename.
+// trainer/checkpoint/checkpoint_draft.cpp: builds a checkpoint's folder under a temporary name, then renames it.
 #include "trainer/checkpoint/checkpoint_draft.h"
 
 #include <unistd.h>
@@ -18,7 +17,7 @@ namespace {
   fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
 }
 
-// One that cannot be removed now is left to the next save.
+// Leaves drafts that cannot be removed now to the next save.
 void remove_stale_drafts(const std::string& root) {
   std::vector<fs::path> stale;
   std::error_code error;
@@ -27,7 +26,7 @@ void remove_stale_drafts(const std::string& root) {
   for (const fs::path& path : stale) fs::remove_all(path, error);
 }
 
-// Moves a damaged folder of this step aside: it would block every save of a run that resumed from an older
+// Moves a damaged folder of this step aside, which would otherwise block every save of a run that resumed from an older
 // checkpoint.
 void move_damaged_aside(const std::string& folder) {
   std::error_code error;
@@ -42,7 +41,7 @@ void move_damaged_aside(const std::string& folder) {
     rename_durably(folder, aside);
     return;
   }
-  fail(ErrorKind::io, fmt::format("{} already exists and is whole: checkpoints are never overwritten", folder));
+  fail(ErrorKind::io, fmt::format("{} already exists and is intact: checkpoints are never overwritten", folder));
 }
 
 }  // namespace

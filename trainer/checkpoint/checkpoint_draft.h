@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint_draft.h: a checkpoint while it is being written: a temporary folder that is
-// either renamed to the final one or removed.
+// trainer/checkpoint/checkpoint_draft.h: a checkpoint that is being written, in a temporary folder that is either
+// renamed to the final one or removed.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Folders made for a checkpoint; the destructor removes those that are empty, unless they are kept.
+// Records the folders made for a checkpoint. The destructor removes the empty ones unless keep() was called.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -17,7 +17,7 @@ class MadeFolders {
   MadeFolders(const MadeFolders&) = delete;
   MadeFolders& operator=(const MadeFolders&) = delete;
 
-  void make(const std::string& path);  // with its parents; folders that exist already are not recorded
+  void make(const std::string& path);  // with its parents; existing folders are not recorded
   void keep() { made_.clear(); }
 
  private:
@@ -26,11 +26,11 @@ class MadeFolders {
 
 class CheckpointDraft {
  public:
-  // Makes `root` and its parents if necessary (removed again without commit), and removes temporary folders
-  // of earlier saves. If the step's folder exists, a whole one is an Error; a damaged one is renamed to
-  // step-N.damaged-PID.
+  // Makes `root` and its parents if necessary (removed again without commit), and removes temporary folders of earlier
+  // saves. If the step's folder exists, throws an Error if it is intact, or renames it to step-N.damaged-PID if it is
+  // damaged.
   CheckpointDraft(const std::string& root, CheckpointManifest manifest);
-  ~CheckpointDraft();  // without commit: removes what was written
+  ~CheckpointDraft();  // removes what was written unless committed
   CheckpointDraft(const CheckpointDraft&) = delete;
   CheckpointDraft& operator=(const CheckpointDraft&) = delete;
 

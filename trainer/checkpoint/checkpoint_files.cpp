@@ -1,4 +1,4 @@
-// trainer/checkpoint/checkpoint_files.cpp: finding, resolving, linking and pruning checkpoints.
+// trainer/checkpoint/checkpoint_files.cpp: finds, resolves, links and prunes checkpoints.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -25,8 +25,8 @@ std::vector<fs::directory_entry> list_folder(const std::string& root) {
   return entries;
 }
 
-// The reason for which `check` refuses the folder; empty if it does not. A folder that cannot be read now may be
-// whole: passing it over would lose the work since the one before it.
+// Returns the reason why `check` rejects the folder, or "". Throws if the folder cannot be read now: it may be intact,
+// and skipping it would lose the work since the one before it.
 template <typename Check>
 std::string reason_against(const std::string& folder, Check check) {
   try {
@@ -51,7 +51,7 @@ bool has_manifest(const std::string& folder) {
 }
 
 void report_passed_over(const std::string& folder, const std::string& reason) {
-  fmt::print(stderr, "checkpoint {} passed over: {}\n", folder, reason);
+  fmt::print(stderr, "checkpoint {} skipped: {}\n", folder, reason);
 }
 
 std::string without_trailing_slash(std::string path) {
@@ -69,7 +69,7 @@ std::set<std::string> targets_of_links(const std::string& root) {
 }
 
 void remove_checkpoint(const std::string& folder) {
-  const std::string temporary = temporary_name(folder);  // no reader ever sees a half-removed folder
+  const std::string temporary = temporary_name(folder);  // so that no reader sees a half-removed folder
   rename_durably(folder, temporary);
   std::error_code error;
   fs::remove_all(temporary, error);
@@ -101,7 +101,7 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
   }
   if (folders.empty()) return std::nullopt;
   fail(ErrorKind::checkpoint,
-       fmt::format("none of the {} checkpoints in {} is whole (the reasons are above); move the folder away, or "
+       fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move the folder away, or "
                    "restart with --train.fresh",
                    folders.size(), root));
 }
@@ -138,7 +138,7 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
   const std::string target = name_of_path(step_folder);
   std::error_code error;
   if (!step_of_folder(target) || !fs::is_directory(root + "/" + target, error))
-    fail(ErrorKind::io, fmt::format("{}/{} cannot point to {}: no such step folder there", root, pointer, target));
+    fail(ErrorKind::io, fmt::format("{}/{} cannot point to {}: there is no such step folder", root, pointer, target));
   const std::string temporary = root + "/" + temporary_name(target);
   fs::remove(temporary, error);  // left by a killed process with the same id
   fs::create_symlink(target, temporary, error);

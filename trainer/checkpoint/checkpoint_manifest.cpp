@@ -1,4 +1,4 @@
-// trainer/checkpoint/checkpoint_manifest.cpp: writing, reading and verifying MANIFEST.json.
+// trainer/checkpoint/checkpoint_manifest.cpp: writes, reads and verifies MANIFEST.json.
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
 #include <unistd.h>
@@ -18,9 +18,9 @@ using nlohmann::json;
 namespace {
 
 constexpr char kFormat[] = "weft-checkpoint";
-constexpr int64_t kNewestVersion = 3;  // 1: all tensors of a kind are in one file
+constexpr int64_t kNewestVersion = 3;  // version 1 keeps all tensors of a kind in one file
 
-// The last lines hold the digest of all bytes before them.
+// The last lines contain the digest of all bytes before them.
 constexpr size_t kSealBytes = 90;
 std::string seal(const std::string& body) {
   return fmt::format("  \"manifest_sha256\": \"{}\"\n}}\n", sha256_of(body));
@@ -44,7 +44,7 @@ std::string to_text(const CheckpointManifest& manifest) {
   return body + seal(body);
 }
 
-// A number of elements that sums of a manifest's tensors cannot overflow.
+// True if the number of elements is so small that sums over a manifest's tensors cannot overflow.
 bool is_possible(const std::vector<int64_t>& shape) {
   constexpr int64_t kMax = int64_t{1} << 40;
   int64_t count = 1;
@@ -126,7 +126,7 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
   const std::string text = reader.read_all();
   const std::string body = text.substr(0, text.size() - std::min(text.size(), kSealBytes));
   if (text != body + seal(body))
-    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its last lines do not hold the digest of the rest", path));
+    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: the digest in its last lines does not match", path));
   CheckpointManifest manifest;
   try {
     manifest = from_json(parse_strict_json(text, path, ErrorKind::checkpoint), path);
@@ -135,7 +135,7 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
   }
   const auto step = step_of_folder(std::filesystem::path(folder).filename().string());
   if (step && *step != manifest.step)
-    fail(ErrorKind::checkpoint, fmt::format("{}: step {} in a folder of another step", path, manifest.step));
+    fail(ErrorKind::checkpoint, fmt::format("{}: step {} differs from the folder's name", path, manifest.step));
   for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify_size(digest);
   return manifest;
 }

@@ -1,4 +1,4 @@
-// trainer/checkpoint/checkpoint_saver.cpp: the two phases of a save: all ranks write, then the main rank commits.
+// trainer/checkpoint/checkpoint_saver.cpp: runs the two phases of a save: all ranks write, then the main rank commits.
 #include "trainer/checkpoint/checkpoint_saver.h"
 
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ void add_small_files(RankFiles& files, const json& state, const CheckpointExtras
   files.add_text(kConfigFile, extras.config);
   for (const auto& [name, contents] : extras.files) {
     if (!is_plain_file_name(name) || name == kManifestName || name == kStateFile || name == kConfigFile)
-      fail(ErrorKind::usage, fmt::format("a checkpoint cannot take a file called '{}', or has one already", name));
+      fail(ErrorKind::usage, fmt::format("a checkpoint cannot contain a file '{}', or contains one already", name));
     files.add_text(name, contents);
   }
 }
@@ -42,7 +42,7 @@ CheckpointManifest manifest_of(int64_t step, const std::vector<CheckpointFile>& 
   return manifest;
 }
 
-struct SetAtEnd {  // also after an exception: the optimizer waits for it
+struct SetAtEnd {  // even after an exception, because the optimizer waits for it
   std::atomic<bool>& flag;
   ~SetAtEnd() {
     flag = true;
@@ -50,7 +50,7 @@ struct SetAtEnd {  // also after an exception: the optimizer waits for it
   }
 };
 
-void yield_to_computation() { setpriority(PRIO_PROCESS, 0, 10); }  // on Linux: of the calling thread alone
+void yield_to_computation() { setpriority(PRIO_PROCESS, 0, 10); }  // Linux: affects only the calling thread
 
 template <typename T>
 bool has_ended(const std::future<T>& phase) {
@@ -67,14 +67,14 @@ json to_json(const std::map<std::string, FileDigest>& digests) {
 
 void CheckpointSaver::start(Context& ctx, const std::string& root, const CheckpointContents& contents,
                             std::function<void(const std::string&)> after_commit, bool yields) {
-  require(!in_progress(), ErrorKind::internal, "a checkpoint is saved after the one before it");
+  require(!in_progress(), ErrorKind::internal, "a checkpoint cannot be saved while another one is");
   frames_ = ErrorFrame::frames();
   Communicator& world = mesh_.world();
   const std::vector<CheckpointFile> files =
       divide_into_files(file_layout(ctx, contents.params, contents.buffers), world.size(), smallest_share_);
 
   draft_.reset();
-  std::vector<CheckpointFile> group_files;  // of this tp group, whose ranks gather them
+  std::vector<CheckpointFile> group_files;  // files of this tp group, whose ranks gather them
   for (const CheckpointFile& file : files)
     if (file.writer / mesh_.tp().size() == mesh_.dp().rank()) group_files.push_back(file);
   auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files, contents.buffers);

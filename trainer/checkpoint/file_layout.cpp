@@ -23,10 +23,10 @@ int64_t stored_bytes(const TensorSources& tensors) {
 
 struct Writer {
   int rank = 0;
-  int64_t load = 0;  // bytes that it has already
+  int64_t load = 0;  // bytes assigned so far
 };
 
-// Cuts the list of tensors where a writer has its share, beginning with `next`, which becomes the last one.
+// Cuts the list of tensors wherever a writer has its share. Starts with `next`, and leaves the last writer there.
 std::vector<CheckpointFile> cut(const TensorSources& tensors, Writer& next, int64_t share, int writers) {
   std::vector<CheckpointFile> files;
   for (const auto& tensor : tensors) {
@@ -45,12 +45,12 @@ FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::
   for (const FlatState& buffer : buffers) {
     const bool fits = buffer.flat.numel() == params.numel() && buffer.flat.matrices.device == ctx.device();
     require(fits, ErrorKind::internal,
-            "a checkpoint's buffer is laid out like the parameters, on the context's device");
+            "a checkpoint's buffer must be laid out like the parameters, on the context's device");
     for (const Param& param : params.params()) {
       if (!buffer.flat.has(param)) continue;
       const TensorSource source{&param, buffer.flat.of(param), &buffer};
       const bool added = layout[buffer.kind].emplace(buffer.prefix + param.spec.name, source).second;
-      require(added, ErrorKind::internal, "two tensors of one name in a checkpoint");
+      require(added, ErrorKind::internal, "two tensors in a checkpoint have the same name");
     }
   }
   return layout;
@@ -71,7 +71,7 @@ std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int rank
   const auto writers = static_cast<int>(std::clamp<int64_t>(total / smallest_share, 1, ranks));
   const int64_t share = (total + writers - 1) / writers;
   std::vector<CheckpointFile> files;
-  Writer first, next{.load = parameters};  // of the parameters, and of all else
+  Writer first, next{.load = parameters};  // writers of the parameters and of the rest
   for (const auto& [kind, tensors] : layout) {
     const bool is_whole = kind == kParameters;
     std::vector<CheckpointFile> parts = cut(tensors, is_whole ? first : next, share, is_whole ? 1 : writers);

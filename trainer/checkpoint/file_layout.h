@@ -1,5 +1,5 @@
-// trainer/checkpoint/file_layout.h: which tensors a checkpoint's files hold, where this rank has their values, and
-// which rank writes each file.
+// trainer/checkpoint/file_layout.h: decides which tensors a checkpoint's files contain, where this rank keeps their
+// values, and which rank writes each file.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 namespace weft {
 
 // A flat buffer laid out like ParamStore's values, on any device, perhaps without some of them. In its file each tensor
-// is called prefix + parameter name. Of a state that is sharded over dp, `flat` shows the whole only after gather(),
-// and until the next state's: all ranks of the dp group call it together. What is written there counts after take().
+// is called prefix + parameter name. If the state is sharded over dp, `flat` shows all of it only after gather(), until
+// the next state is gathered, and values written to it take effect with take(). All ranks of the dp group call these
+// together.
 struct FlatState {
   std::string kind;    // "model", "optimizer" or "average"
-  std::string prefix;  // "" for values, such as "adam.m." for a moment, "average." for the average
+  std::string prefix;  // "" for values, "adam.m." for a moment, "average." for the average
   ParamBuffer flat;
   std::function<void()> gather = {}, take = {};  // empty: not sharded
 };
 
 inline constexpr char kAverageKind[] = "average", kAveragePrefix[] = "average.";
 
-struct TensorSource {  // where this rank has its slice of a stored tensor
+struct TensorSource {  // where this rank keeps its slice of a stored tensor
   const Param* param;
   Tensor local;  // [n] of the buffer
   const FlatState* state;
@@ -33,8 +34,8 @@ struct TensorSource {  // where this rank has its slice of a stored tensor
 using TensorSources = std::map<std::string, TensorSource>;  // by name, which is their order in a file
 using FileLayout = std::map<std::string, TensorSources>;    // by kind
 
-// `buffers` outlive it. An Error of kind internal if one is not laid out like the parameters, or two tensors have one
-// name.
+// Throws an Error of kind internal if a buffer is not laid out like the parameters, or two tensors have the same name.
+// REQUIRES: `buffers` outlive the result.
 FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::vector<FlatState>& buffers);
 
 std::vector<int64_t> dims_of(const Shape& shape);
@@ -45,14 +46,15 @@ struct CheckpointFile {
   TensorSources tensors;
 };
 
-// Divides the tensors' bytes evenly among `ranks` writers, but gives none less than `smallest_share` bytes. The
-// parameters are always one file, model.safetensors, of rank 0. The optimizer's state is optimizer.safetensors or,
-// of several writers, optimizer-00001-of-00004.safetensors and so on; so is the average of the weights.
+// Divides the tensors' bytes evenly among `ranks` writers, but gives each at least `smallest_share` bytes. Rank 0
+// always writes the parameters as one file, model.safetensors. The optimizer's state is optimizer.safetensors or, with
+// several writers, optimizer-00001-of-00004.safetensors and so on. The average of the weights is divided in the same
+// way.
 std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int ranks, int64_t smallest_share);
 
 int64_t stored_bytes(const std::vector<CheckpointFile>& files, int writer);
 
-// The files among `names` that hold tensors of `kind`.
+// Returns the files among `names` that contain tensors of `kind`.
 std::vector<std::string> files_of_kind(const std::vector<std::string>& names, const std::string& kind);
 
 }  // namespace weft

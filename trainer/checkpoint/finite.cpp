@@ -1,4 +1,4 @@
-// trainer/checkpoint/finite.cpp: finds the first value that is not finite, and counts them.
+// trainer/checkpoint/finite.cpp: finds the first value that is not finite and counts such values.
 #include "trainer/checkpoint/finite.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// trainer/checkpoint/rank_files.cpp: gathers, copies and writes.
+// trainer/checkpoint/rank_files.cpp: gathers, copies and writes a rank's tensors.
 #include "trainer/checkpoint/rank_files.h"
 
 #include "tensor/error.h"
@@ -18,16 +18,16 @@ void require_finite(const std::string& name, const std::vector<float>& values) {
     fail(
         ErrorKind::diverged,
         fmt::format("tensor '{}' holds a value that is not finite, so no checkpoint is written (a lower schedule.lr, a "
-                    "longer schedule.warmup or optimizer.clip_norm helps)",
+                    "longer schedule.warmup or optimizer.clip_norm may help)",
                     name));
 }
 
-// The global values of a tensor whose slices the ranks of `tp` hold.
+// Assembles the global values of a tensor from the slices of the ranks of `tp`.
 class SliceGatherer {
  public:
   SliceGatherer(Context& ctx, Communicator& tp) : ctx_(ctx), tp_(tp) {}
 
-  // Every rank of tp calls it; `global` is filled on those where it is not nullptr.
+  // Fills `global` on the ranks where it is not nullptr. Every rank of tp calls it.
   void gather(const TensorSource& source, std::vector<float>* global) {
     const ParamSpec& spec = source.param->spec;
     const int64_t n = source.param->numel();
@@ -52,7 +52,7 @@ RankFiles::RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::ve
                      const std::vector<FlatState>& states) {
   SliceGatherer gatherer(ctx, tp);
   std::map<std::string, File> own;
-  for (const FlatState& state : states) {  // in the order of names in each file
+  for (const FlatState& state : states) {  // in the order of names within each file
     if (state.gather) state.gather();
     for (const CheckpointFile& file : files) {
       const bool is_own = file.writer == own_rank;

@@ -1,4 +1,4 @@
-// trainer/checkpoint/rank_files.h: the files of a checkpoint that one rank writes: first copied, then written.
+// trainer/checkpoint/rank_files.h: copies and then writes the files of a checkpoint that belong to one rank.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,17 @@ namespace weft {
 
 class RankFiles {
  public:
-  // All ranks of `tp` call it for the same files, and all ranks of dp with the same `states`, which hold the tensors.
-  // It gathers each tensor, and copies it if this rank writes its file. On a CPU, tensors that every rank holds whole
-  // are left where they are until copy().
+  // Gathers each tensor, and copies it if this rank writes its file. On a CPU, tensors that are not split stay where
+  // they are until copy(). All ranks of `tp` call it for the same files, and all ranks of dp with the same `states`,
+  // which contain the tensors.
   RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files,
             const std::vector<FlatState>& states);
 
   void add_text(const std::string& file, const std::string& text) { texts_[file] = text; }
 
-  void copy();  // what has not been copied; afterwards the model's memory may change
-  // Writes new files, each followed by fsync, and frees each tensor's copy. Error of kind diverged before the first
-  // one is made if a value is not finite. Returns early, without some files, if `given_up` becomes true.
+  void copy();  // copies the rest; afterwards the model's memory may change
+  // Writes new files, each followed by fsync, and frees each tensor's copy. Throws an Error of kind diverged before it
+  // makes the first file if a value is not finite. Returns early, without some files, if `given_up` becomes true.
   std::map<std::string, FileDigest> write(const std::string& folder, const std::atomic<bool>& given_up);
 
  private:

@@ -1,4 +1,4 @@
-// trainer/checkpoint/safetensors.cpp: a streaming writer, and a reader that checks every count and offset.
+// trainer/checkpoint/safetensors.cpp: implements a streaming writer, and a reader that checks every count and offset.
 #include "trainer/checkpoint/safetensors.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-static_assert(std::endian::native == std::endian::little, "safetensors are little-endian and are read as they lie");
+static_assert(std::endian::native == std::endian::little, "safetensors are little-endian and are read unconverted");
 
 using nlohmann::json;
 
@@ -62,7 +62,7 @@ class EntryReader {
   }
 
   uint64_t count(const json& value, const char* field) const {
-    if (!value.is_number_unsigned()) refuse(fmt::format("{} holds something that is not a count", field));
+    if (!value.is_number_unsigned()) refuse(fmt::format("{} contains something that is not a count", field));
     return value.get<uint64_t>();
   }
 
@@ -93,7 +93,7 @@ void check_ranges(const std::string& path, const SafetensorsEntries& entries, ui
   for (const auto* item : order) {
     if (item->second.begin != position)
       fail(ErrorKind::checkpoint,
-           fmt::format("{}: tensor '{}': data_offsets begin at {}, which leaves a hole or an overlap at {}", path,
+           fmt::format("{}: tensor '{}': data_offsets start at {}, which leaves a gap or an overlap at {}", path,
                        printable(item->first), item->second.begin, position));
     position = item->second.end;
   }

@@ -1,4 +1,4 @@
-// trainer/cluster/cluster_plan.cpp: grids beside one rank that trains alone.
+// trainer/cluster/cluster_plan.cpp: compares grids with one rank that trains alone.
 #include "trainer/cluster/cluster_plan.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void check(const PlanRequest& r) {
   check_machine(r.machine, r.ranks);
 }
 
-// With so many tokens for each rank: whole blocks of about batch.rows rows for each dp rank.
+// Sets the step for `tokens` per rank: complete blocks of about batch.rows rows for each dp rank.
 RunConfig with_tokens(RunConfig c, int64_t tokens, int64_t dp, int64_t tp) {
   if (tokens == 0) return c;
   const int64_t of_dp_rank = tokens * tp, blocks = std::max<int64_t>(1, (of_dp_rank + c.batch.rows / 2) / c.batch.rows);
@@ -44,7 +44,7 @@ GridStep predict(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExc
   return predict_grid(r.machine, grid_config(r, dp, tp, exchange), exchange, r.valid_sentences);
 }
 
-std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // that the number of ranks and the model allow
+std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // those that the number of ranks and the model allow
   std::vector<int64_t> all;
   for (int64_t tp = 1; tp <= std::min(r.ranks, r.config.model.heads); ++tp) {
     if (r.ranks % tp != 0 || (r.tp != 0 && tp != r.tp)) continue;
@@ -61,7 +61,7 @@ std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // that the number of
   return all;
 }
 
-// What costs most of the difference to ranks that train alone with their share of the tokens.
+// Names the largest part of the difference to separate ranks, each with its share of the tokens.
 std::string binding_term(const GridStep& grid, const GridStep& alone) {
   const auto ranks = static_cast<double>(grid.config.parallel.dp * grid.config.parallel.tp);
   const StepSeconds &s = grid.seconds, &one = alone.seconds;

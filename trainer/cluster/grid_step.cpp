@@ -1,4 +1,4 @@
-// trainer/cluster/grid_step.cpp: the ops of a rank and their collectives, timed and put together.
+// trainer/cluster/grid_step.cpp: times the ops and collectives of a rank and combines them.
 #include "trainer/cluster/grid_step.h"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace {
 
 using Op = OpTrace::Op;
 
-constexpr double kPlannedRows = 4096;  // of a block that processor.planner is for
+constexpr double kPlannedRows = 4096;  // rows of the block that processor.planner refers to
 
-// How long the ops and collectives of a rank take.
+// Times the ops and collectives of a rank.
 class RankTimes {
  public:
   RankTimes(const Machine& m, const RunConfig& c)
@@ -35,13 +35,13 @@ class RankTimes {
 
   const Group& dp() const { return dp_; }
 
-  // Blocks of the rank that has most, in units of a block during which all ranks compute: where ranks share cores, its
-  // last one is faster while others wait.
+  // Returns the blocks of the busiest rank, in units of a block during which all ranks compute. Where ranks share
+  // cores, its last block is faster while others wait.
   double passes(int64_t blocks) const { return static_cast<double>(blocks - 1) + last_share_; }
 
   double start_of_block() const { return sharing_ * m_.processor.block_seconds; }
 
-  // Of computation, or of a collective over tp.
+  // Returns the seconds of computation, or of a collective over tp.
   double seconds(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     return sharing_ * op.cost.flops / m_.processor.flops;
@@ -52,7 +52,7 @@ class RankTimes {
     return sharing_ * op.cost.bytes / m_.processor.update_bandwidth;
   }
 
-  // Gradients to their type on the wire, and back those that this rank updates.
+  // Returns the seconds to convert gradients to the wire type, and those that this rank updates back.
   double casts(double parameters, const GradientExchange& exchange) const {
     if (exchange.wire == DType::f32 || dp_.ranks == 1) return 0;
     const double updated = exchange.sharded ? parameters / static_cast<double>(dp_.ranks) : parameters;
@@ -65,7 +65,8 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
-  // Of Muon. GPUs send all parts at the same time, CPUs one after the other (Communicator::all_gather_v).
+  // Returns the seconds of Muon's exchange. GPUs send all parts at the same time, CPUs one after the other
+  // (Communicator::all_gather_v).
   double exchange(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     if (m_.is_gpu()) return weights(op.cost.bytes);
@@ -76,7 +77,7 @@ class RankTimes {
   }
 
  private:
-  // Of this many dp ranks that compute at a time.
+  // Returns the ranks per core when `dp_ranks` dp ranks compute at a time.
   double ranks_of_core(int64_t dp_ranks) const {
     if (m_.node.cores == 0) return 1;
     const auto ranks = static_cast<double>(std::min(dp_ranks * tp_.ranks, m_.node.ranks));
@@ -91,19 +92,19 @@ class RankTimes {
 
   const Machine& m_;
   Group dp_, tp_;
-  double sharing_ = 1;     // ranks for each core
-  double last_share_ = 1;  // of the time of other blocks, that the last one of a rank takes
+  double sharing_ = 1;     // ranks per core
+  double last_share_ = 1;  // time of a rank's last block relative to others
 };
 
-// Weights are gathered bucket by bucket while the next forward pass computes: it waits for the first bucket, and for
-// what is longer than it.
+// Weights are gathered bucket by bucket during the next forward pass. The pass waits for the first bucket, and at its
+// end for what is not yet gathered.
 Timeline gather_beside(double forward, double gather, int64_t buckets, double lost) {
   if (gather == 0 || buckets == 0) return {};
   const double first = gather / static_cast<double>(buckets), hidden = std::min(gather - first, forward);
   return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
 }
 
-// A save reads its part from a GPU while training waits; files are written beside it, until the next save begins.
+// A save copies its part from a GPU while training waits. Files are written meanwhile, until the next save starts.
 double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
   if (c.train.save_every == 0) return 0;
   const double bytes = 3 * sizeof(float) * parameters, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);
@@ -129,19 +130,19 @@ int64_t whole_parameters(const RunConfig& c) {
   return params.global_numel();
 }
 
-// The ops of a rank and how long they take.
+// The ops of a rank and their times.
 struct Work {
   const Machine& machine;
   RunConfig config;
   GradientExchange exchange;
-  int64_t sentences, blocks;  // of the validation set; the most of a rank
-  Step data;                  // of one block
+  int64_t sentences, blocks;  // in the validation set; maximum per rank
+  Step data;                  // one block
   StepOps ops;
   RankTimes times;
-  std::vector<TimedOp> block;  // without gradients
-  double forward = 0;          // of a block
+  std::vector<TimedOp> block;  // one block without gradients
+  double forward = 0;          // forward pass of a block
   size_t memory;
-  int64_t parameters;  // of the whole model
+  int64_t parameters;  // parameters of the whole model
 
   Work(const Machine& m, const RunConfig& c, const GradientExchange& e, int64_t valid_sentences)
       : machine(m),
@@ -174,7 +175,7 @@ struct Work {
     return synthetic_step(c, 0, 1);
   }
 
-  // Vectors of a sharded optimizer's model stay f32 and whole on each rank.
+  // A sharded optimizer keeps the model's vectors in f32 and replicated on each rank.
   double wire_bytes(const Op& op) const {
     const bool rounded = !exchange.sharded || op.name == std::string_view(kDpReduceScatter);
     return rounded ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
@@ -194,7 +195,7 @@ struct Work {
     return timed;
   }
 
-  // Bytes of the rounded weights of each bucket, which a sharded optimizer gathers.
+  // Returns the bytes of each bucket's rounded weights, which a sharded optimizer gathers.
   std::vector<double> gathers() const {
     std::vector<double> bytes;
     const auto copy = static_cast<double>(config.train.precision == Precision::f32 ? sizeof(float) : 2);
@@ -267,7 +268,7 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
     c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
   if (measured != Precision::automatic && measured != c.train.precision)
     fail(ErrorKind::usage,
-         fmt::format("the rates of this machine are of {0}, but train.precision = {1}: measure it with "
+         fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: measure it with "
                      "weft bench --machine --precision={1}",
                      name_of_enum(measured), name_of_enum(c.train.precision)));
   if (c.train.cuda_graph == CudaGraph::automatic)

@@ -1,4 +1,4 @@
-// trainer/cluster/machine.cpp: numbers with their origin, and what a machine must have.
+// trainer/cluster/machine.cpp: parses numbers with their origin, and checks machines.
 #include "trainer/cluster/machine.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void check_machine(const Machine& m, int64_t ranks) {
   require_positive(m.processor.sentences, "processor.sentences", "that validates");
   require_positive(m.disk.bandwidth, "disk.bandwidth", "that saves");
   if (ranks > 1 && m.node.ranks > 1) require_positive(m.node.bandwidth, "node.bandwidth", "with several ranks a node");
-  if (ranks > m.node.ranks) require_positive(m.network.bandwidth, "network.bandwidth", "of several nodes");
+  if (ranks > m.node.ranks) require_positive(m.network.bandwidth, "network.bandwidth", "with several nodes");
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/cluster/machine.h: what `weft plan` knows of a machine: configs/machines/*.cfg.
+// trainer/cluster/machine.h: describes a machine for `weft plan`: configs/machines/*.cfg.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ constexpr EnumNames<ConstantOrigin, 4> enum_names(ConstantOrigin) {
            {"fitted", ConstantOrigin::fitted}}};  // to measurements of whole steps
 }
 
-// A number and where it comes from, as text "45e9 assumed". Without a word it is given.
+// A number and its origin, as text "45e9 assumed". Without a word the origin is `given`.
 struct Constant {
   double value = 0;
   ConstantOrigin origin = ConstantOrigin::assumed;
@@ -26,29 +26,30 @@ struct Constant {
   operator double() const { return value; }
   template <std::integral T>
   operator T() const = delete;          // a share would become 0
-  bool parse(const std::string& text);  // false, and unchanged, unless it is a finite number, 0 or more, and a word
+  bool parse(const std::string& text);  // false without a change unless it is a finite number >= 0 with or without a
+                                        // word
   std::string text() const;
   static constexpr char kAllowed[] =
-      "a number, 0 or more, and measured, given, assumed or fitted, such as '45e9 given'";
+      "a number, 0 or more, then measured, given, assumed or fitted, such as '45e9 given'";
 };
 
-struct ProcessorConfig {  // of a rank
+struct ProcessorConfig {  // one rank's
   Precision precision = Precision::automatic;
   Constant flops, block_seconds, update_bandwidth, memory, copy_bandwidth;
   Constant lost_to_collectives{0.1}, sentences{100}, planner{0.48e-3};
 
   template <typename V>
   void fields(V& v) {
-    v("precision", precision, "train.precision that the rates below are of; auto = any");
-    v("flops", flops, "operations a second of matrix products and attention in a pass; all else in it is included");
-    v("block_seconds", block_seconds, "seconds that a block takes in addition");
-    v("update_bandwidth", update_bandwidth, "bytes a second that zeroing, norm and Adam read and write");
-    v("memory", memory, "bytes of a GPU's memory; 0 = of a CPU, or not compared");
-    v("copy_bandwidth", copy_bandwidth, "bytes a second from a GPU to its host; 0 = the same memory");
+    v("precision", precision, "train.precision in which the rates below were measured; auto = any");
+    v("flops", flops, "FLOP/s of matrix products and attention in a pass, including the time of all other operations");
+    v("block_seconds", block_seconds, "additional seconds per block");
+    v("update_bandwidth", update_bandwidth, "bytes per second that zeroing, norm and Adam read and write");
+    v("memory", memory, "bytes of a GPU's memory; 0 = a CPU, or do not compare");
+    v("copy_bandwidth", copy_bandwidth, "bytes per second from a GPU to its host; 0 = the same memory");
     v("lost_to_collectives", lost_to_collectives,
-      "share of the computing speed that a collective takes from the computation beside it; 1 = all: no overlap");
-    v("sentences", sentences, "sentences that a rank translates in a second, in validations");
-    v("planner", planner, "CPU seconds to plan and read a block of 4,096 rows, beside the computation");
+      "share of the computing speed that a collective takes from simultaneous computation; 1 = all of it, no overlap");
+    v("sentences", sentences, "sentences per second that a rank translates in validations");
+    v("planner", planner, "CPU seconds to plan and read a block of 4,096 rows, in parallel with the computation");
   }
 };
 
@@ -58,11 +59,11 @@ struct NodeConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("ranks", ranks, "ranks of a node: its GPUs");
-    v("cores", cores, "cores that the ranks of a node share, one for each thread; 0 = each rank has its own processor");
-    v("bandwidth", bandwidth, "bytes a second that a rank sends to others of its node in collectives (bus bandwidth)");
-    v("latency", latency, "seconds that a collective takes to start");
-    v("hop", hop, "seconds from a rank to the next one of the node in a collective");
+    v("ranks", ranks, "ranks per node: its GPUs");
+    v("cores", cores, "cores that the ranks of a node share, one per thread; 0 = each rank has its own processor");
+    v("bandwidth", bandwidth, "bytes per second that a rank sends within its node in collectives (bus bandwidth)");
+    v("latency", latency, "seconds to start a collective");
+    v("hop", hop, "seconds per hop between ranks of a node in a collective");
   }
 };
 
@@ -71,10 +72,10 @@ struct NetworkConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("bandwidth", bandwidth, "bytes a second that a rank sends to other nodes");
-    v("hop", hop, "seconds from a node to the next one in a collective; a tree has two for each doubling of nodes");
-    v("host_latency", host_latency, "seconds of a message between hosts' processes; an exchange has log2(ranks)");
-    v("spread", spread, "seconds a step for each doubling of nodes, in which ranks wait for the slowest");
+    v("bandwidth", bandwidth, "bytes per second that a rank sends to other nodes");
+    v("hop", hop, "seconds per hop between nodes in a collective; a tree takes two per doubling of nodes");
+    v("host_latency", host_latency, "seconds per message between hosts' processes; an exchange takes log2(ranks)");
+    v("spread", spread, "seconds per step and doubling of nodes in which ranks wait for the slowest one");
   }
 };
 
@@ -83,7 +84,7 @@ struct DiskConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("bandwidth", bandwidth, "bytes a second that all ranks together write to the folder of a run");
+    v("bandwidth", bandwidth, "bytes per second that all ranks together write to the run's folder");
   }
 };
 
@@ -94,11 +95,11 @@ struct Machine {
   NetworkConfig network;
   DiskConfig disk;
 
-  bool is_gpu() const { return processor.memory > 0; }  // which has memory of its own
+  bool is_gpu() const { return processor.memory > 0; }  // has its own memory
 
   template <typename V>
   void sections(V& v) {
-    v("name", name, "what the machine is, for the report");
+    v("name", name, "name of the machine in reports");
     v("processor", processor);
     v("node", node);
     v("network", network);
@@ -106,7 +107,7 @@ struct Machine {
   }
 };
 
-// An Error of kind usage if a number is missing or cannot be for `ranks` ranks.
+// Throws an Error of kind usage if a number is missing or impossible for `ranks` ranks.
 void check_machine(const Machine& machine, int64_t ranks);
 
 }  // namespace weft

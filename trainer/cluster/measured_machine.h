@@ -1,4 +1,4 @@
-// trainer/cluster/measured_machine.h: the machine of a bench report, for `weft plan`.
+// trainer/cluster/measured_machine.h: turns a bench report into a machine for `weft plan`.
 #pragma once
 
 #include "trainer/bench/bench.h"
@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// A node of the report's ranks. Rates are those of its step, so they hold for similar models and blocks; what a bench
-// does not measure keeps its default and is assumed.
+// Returns a node with the report's ranks. The rates come from its step, so they hold for similar models and blocks.
+// What a bench does not measure keeps its default and is marked as assumed.
 Machine measured_machine(const BenchReport& report);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/cluster/timeline.cpp: two streams, one that computes and one that communicates.
+// trainer/cluster/timeline.cpp: simulates two streams, one that computes and one that communicates.
 #include "trainer/cluster/timeline.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@ namespace weft {
 
 Timeline timeline_of(const std::vector<TimedOp>& ops, double lost) {
   Timeline line;
-  double now = 0, free = 0;  // of the computation; when the last collective ends
+  double now = 0, free = 0;  // time of the computation; end of the last collective
   for (const TimedOp& op : ops) {
     switch (op.kind) {
       case TimedKind::compute: {

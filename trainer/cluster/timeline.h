@@ -1,4 +1,4 @@
-// trainer/cluster/timeline.h: a block's passes and collectives in time.
+// trainer/cluster/timeline.h: places a block's passes and collectives in time.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,21 @@ namespace weft {
 
 enum class TimedKind : uint8_t { compute, tp, dp };
 
-struct TimedOp {  // in the order of the program; a collective where it starts
+struct TimedOp {  // in program order; a collective stands where it starts
   TimedKind kind = TimedKind::compute;
   double seconds = 0;
 };
 
 struct Timeline {      // seconds
-  double compute = 0;  // alone
-  double tp = 0;       // collectives of tensor parallelism, for which the computation waits
-  double dp = 0;       // all-reduces of gradients, beside the computation and after it
-  double exposed = 0;  // of these, after it
-  double slowed = 0;   // how much longer the computation takes beside collectives
+  double compute = 0;  // without collectives
+  double tp = 0;       // collectives of tensor parallelism, which computation waits for
+  double dp = 0;       // all-reduces of gradients, during and after computation
+  double exposed = 0;  // the part of dp after computation
+  double slowed = 0;   // additional time of computation due to collectives
   double total() const { return compute + tp + exposed + slowed; }
 };
 
-// Collectives follow each other on one stream (parallel/nccl/stream.h). `lost`: processor.lost_to_collectives.
+// Collectives run one after the other on one stream (parallel/nccl/stream.h). `lost`: processor.lost_to_collectives.
 Timeline timeline_of(const std::vector<TimedOp>& ops, double lost);
 
 }  // namespace weft

@@ -11,17 +11,16 @@ namespace {
 
 constexpr const char* kNotGiven = "not given";
 
-// An option that comes with a stage of the data, or with its schedule, stands for all of it where the other
-// configuration lacks that.
+// True for an option that represents a stage of the data, or its schedule, where the other configuration lacks it.
 bool begins_stage_or_schedule(const std::string& option) {
   return option.starts_with("stage.") && (option.ends_with(".mix") || option.ends_with(".schedule.kind"));
 }
 
-bool decays_until_its_end(const ScheduleConfig& s) {  // of the stage, or of the run
+bool decays_until_its_end(const ScheduleConfig& s) {  // the end of the stage or the run
   return s.decay_steps == 0 && decays(s.kind);
 }
 
-// Which options shape the training of a run whose first `num_stages` stages have begun.
+// Decides which options shape the training of a run whose first `num_stages` stages have started.
 class TrainingOptions {
  public:
   TrainingOptions(const RunConfig& from, const RunConfig& to, size_t num_stages)
@@ -49,18 +48,18 @@ class TrainingOptions {
   }
 
   size_t num_past_;
-  std::vector<std::string> begun_, past_;     // "stage.NAME."; begun: by both configurations
-  const ScheduleConfig* schedule_;            // that holds now: the run's, or that of the last stage that has one
-  const StageConfig* of_schedule_ = nullptr;  // that stage
+  std::vector<std::string> begun_, past_;     // "stage.NAME."; begun_: in either configuration
+  const ScheduleConfig* schedule_;            // current schedule: the run's, or the last one that a stage has
+  const StageConfig* of_schedule_ = nullptr;  // the stage with that schedule
 };
 
 const char* reason_to_refuse(OnResume on_resume) {
-  if (on_resume == OnResume::order) return "its place in the data would be lost";
-  if (on_resume == OnResume::optimizer) return "its state is another one";
-  return on_resume == OnResume::model ? "its parameters mean another model" : nullptr;
+  if (on_resume == OnResume::order) return "the run could not continue at its position in the data";
+  if (on_resume == OnResume::optimizer) return "the optimizer's state would not fit";
+  return on_resume == OnResume::model ? "its parameters belong to another model" : nullptr;
 }
 
-// A checkpoint keeps y and z of schedule-free steps, from which the average x is computed with the beta1 of its steps
+// A checkpoint keeps y and z of schedule-free steps. The average x is computed from them with the beta1 of its steps
 // (docs/optimizers.md).
 void require_same_average(const RunConfig& from, const RunConfig& to) {
   const auto is_free = [](const RunConfig& c) { return c.optimizer.kind == OptimizerKind::schedule_free; };
@@ -114,8 +113,8 @@ void require_same_model(const ModelConfig& in_folder, const ModelConfig& now, co
   const RunConfig before{.model = in_folder}, own{.model = now};
   for (const ChangedOption& o : changed_options(before, own))
     if (o.on_resume == OnResume::model)
-      fail(ErrorKind::usage, fmt::format("the model of {} has {} = {}, this run's has {}: set the option to its value",
-                                         folder, o.name, printable(o.from), printable(o.to)));
+      fail(ErrorKind::usage, fmt::format("the model of {} has {} = {}, but this run's has {}: use that value", folder,
+                                         o.name, printable(o.from), printable(o.to)));
 }
 
 }  // namespace weft

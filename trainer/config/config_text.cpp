@@ -24,9 +24,9 @@ std::string trimmed(const std::string& text) {
 
 constexpr size_t kLongestQuote = 200;
 
-constexpr size_t kLargestFile = 1 << 20;  // bytes; far more than any configuration
+constexpr size_t kLargestFile = 1 << 20;  // bytes, far more than any configuration needs
 
-// Binary files given by mistake must not be printed to a terminal.
+// Rejects binary files, which must not be printed to a terminal.
 void require_text(const std::string& text, const std::string& file_name) {
   const bool control = std::any_of(text.begin(), text.end(), [](unsigned char c) {
     return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
@@ -36,11 +36,11 @@ void require_text(const std::string& text, const std::string& file_name) {
          fmt::format("{} is not a configuration: give a .cfg, which is a small text file", file_name));
 }
 
-// Refuses values that would not read back: a `#` would silently cut the rest of a value.
+// Rejects values that would not read back: a `#` would silently cut off the rest of a value.
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
-    fail(ErrorKind::usage, fmt::format("{} = '{}': a .cfg cannot hold '#', line ends and outer spaces; choose "
+    fail(ErrorKind::usage, fmt::format("{} = '{}': a .cfg cannot contain '#', line ends or outer spaces; choose "
                                        "another path, or put a command into a script",
                                        field.key, value));
 }
@@ -54,7 +54,7 @@ std::string unknown_key(const std::string& key, const std::vector<Field>& fields
                                      : fmt::format("; did you mean '{}'?", nearest));
 }
 
-// The stages that a file mentions, in its order: also by a section without options.
+// Adds the stages that a file mentions, in its order, even those whose section has no options.
 void add_stages(const std::vector<CfgOption>& options, const std::string& file_name, RunConfig& config) {
   for (const CfgOption& option : options) {
     try {
@@ -144,9 +144,10 @@ void add_stage_of(const std::string& key, RunConfig& config) {
   const bool plain =
       std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
   if (name.empty() || !plain || dot == std::string::npos)
-    fail(ErrorKind::usage, fmt::format("'{}': an option of a stage is stage.NAME.key, such as stage.1.mix; a name has "
-                                       "letters, digits, - and _",
-                                       printable(key)));
+    fail(ErrorKind::usage,
+         fmt::format("'{}': an option of a stage is stage.NAME.key, such as stage.1.mix; names contain only "
+                     "letters, digits, - and _",
+                     printable(key)));
   auto stage = std::ranges::find(config.stages, name, &StageConfig::name);
   if (stage == config.stages.end()) stage = config.stages.insert(stage, {.name = name});
   if (key.substr(dot).starts_with(".schedule.")) stage->has_schedule = true;

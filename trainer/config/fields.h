@@ -1,9 +1,8 @@
-// trainer/config/fields.h: the options of any struct as a list of named texts, for the command line, the .cfg file and
-// --help.
+// trainer/config/fields.h: lists a struct's options as named texts, for command line, .cfg file and --help.
 //
 // A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field is bound to a member: set()
-// parses a text into it, or throws an Error with the allowed values; get() prints it so that set() reads it
-// back equal. A Field must not outlive its struct.
+// parses a text into it, or throws an Error with the allowed values; get() prints it so that set() reads it back equal.
+// REQUIRES: the struct outlives its Fields.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,9 +26,9 @@ struct Field {
   std::string key;  // "model.width", "vocab-size"
   std::string sentence;
   OnResume on_resume = OnResume::may_change;
-  bool is_flag = false;              // a bool: `--key` alone means true
+  bool is_flag = false;              // a bool: a bare `--key` means true
   bool is_list = false;              // may be repeated
-  std::vector<std::string> choices;  // of a bool or an enum
+  std::vector<std::string> choices;  // for a bool or an enum
   std::function<void(const std::string&)> set;
   std::function<std::string()> get;
 };
@@ -38,7 +37,7 @@ struct Field {
   fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, printable(text), allowed));
 }
 
-// A type with a text of its own: parse() returns false for another text than kAllowed says.
+// A type with its own text. parse() returns false for a text that kAllowed does not describe.
 template <typename T>
 concept parses_itself = requires(T value, const std::string& text) {
   { value.parse(text) } -> std::same_as<bool>;
@@ -87,7 +86,7 @@ std::string print_value(const T& value) {
   }
 }
 
-// All texts that a bool or an enum takes; of other types, none.
+// Returns all texts that a bool or an enum takes; empty for other types.
 template <typename T>
 std::vector<std::string> choices_of() {
   std::vector<std::string> names;
@@ -120,7 +119,7 @@ class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
     section.fields(inner);
   }
 
-  template <typename Section>  // with names of their own: "stage.warm-up.steps"
+  template <typename Section>  // sections with names: "stage.warm-up.steps"
   void operator()(const char* name, std::vector<Section>& sections) {
     for (Section& section : sections) (*this)((std::string(name) + "." + section.name).c_str(), section);
   }
@@ -130,7 +129,7 @@ class FieldCollector {  // the `v` of fields(v), and of RunConfig::sections(v)
   std::string section_;
 };
 
-// All options of a struct with sections(v).
+// Returns all options of a struct that defines sections(v).
 template <typename Config>
 std::vector<Field> fields_of(Config& config) {
   std::vector<Field> fields;

@@ -1,4 +1,4 @@
-// trainer/config/nearest.h: "did you mean ...?" for misspelt names.
+// trainer/config/nearest.h: suggests names for misspelled ones ("did you mean ...?").
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace weft {
 
 int edit_distance(std::string_view a, std::string_view b);  // Levenshtein: insertions, deletions, substitutions
 
-// The candidate with the smallest distance, or "" if none is near enough to be a misspelling.
+// Returns the candidate with the smallest distance, or "" if none is near enough to be a misspelling.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace weft

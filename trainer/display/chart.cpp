@@ -22,7 +22,7 @@ struct AxisRange {
     low = std::min(low, v);
     high = std::max(high, v);
   }
-  void widen() {  // centres a flat line
+  void widen() {  // centers a flat line
     if (high > low) return;
     const double margin = low == 0 ? 1 : std::abs(low) * 0.1;
     low -= margin;
@@ -35,7 +35,7 @@ struct AxisRange {
 
 using Points = std::vector<std::pair<double, double>>;
 
-// Not infinities, NaN and numbers whose scale would have no round ticks.
+// Excludes infinities, NaN and numbers whose scale would have no round ticks.
 bool is_drawable(double value) { return std::abs(value) <= 1e15; }
 
 Points drawable_points(const ChartSeries& series) {
@@ -45,8 +45,7 @@ Points drawable_points(const ChartSeries& series) {
   return points;
 }
 
-// A character cell is one dot in ASCII, 2 x 4 dots in braille. A cell belongs to one series; the later one
-// wins.
+// A character cell is one dot in ASCII, 2 x 4 dots in braille. A cell belongs to the series that was drawn last.
 class Canvas {
  public:
   Canvas(int columns, int rows, bool utf8)
@@ -64,7 +63,7 @@ class Canvas {
     dots_[cell] |= utf8_ ? kBits[from_top % 4][x % 2] : 1;
   }
 
-  // Draws a line dot by dot, at least one for each column.
+  // Draws a line dot by dot, at least one per column.
   void line(int x0, int y0, int x1, int y1, int series) {
     const int steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
     const auto between = [&](int from, int to, int i) {
@@ -73,7 +72,7 @@ class Canvas {
     for (int i = 0; i <= steps; ++i) dot(between(x0, x1, i), between(y0, y1, i), series);
   }
 
-  void mark(int x, int y) {  // the second series' values, one sign each
+  void mark(int x, int y) {  // marks values of the second series with one sign each
     const int from_top = dots_high() - 1 - y;
     const int cell = utf8_ ? from_top / 4 * columns_ + x / 2 : from_top * columns_ + x;
     owner_[cell] = 1;
@@ -91,7 +90,7 @@ class Canvas {
     if (dots == 0) return " ";
     if (dots < 0) return utf8_ ? "●" : "o";
     if (!utf8_) return series == 0 ? "*" : "-";
-    const int code = 0x2800 + dots;  // three UTF-8 bytes
+    const int code = 0x2800 + dots;  // takes three UTF-8 bytes
     return {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
             static_cast<char>(0x80 | (code & 0x3F))};
   }
@@ -119,7 +118,7 @@ void draw_series(Canvas& canvas, const Points& points, const AxisRange& x, const
     canvas.mark(x.place(step, canvas.dots_wide()), y.place(value, canvas.dots_high()));
 }
 
-// The points of each series, and the ranges of the axes that they need. Infinite ranges: no point can be drawn.
+// The points of each series and the ranges of the axes that they need, infinite if no point can be drawn.
 struct Plot {
   std::vector<Points> points;
   AxisRange x;

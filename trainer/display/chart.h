@@ -1,4 +1,4 @@
-// trainer/display/chart.h: one or two series, drawn with characters.
+// trainer/display/chart.h: draws one or two series with characters.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@ namespace weft {
 
 struct ChartSeries {
   std::string name;                               // "loss"
-  std::vector<std::pair<double, double>> points;  // step, or another place, and value; by place
+  std::vector<std::pair<double, double>> points;  // step or another position, and value; ordered by position
 };
 
 struct ChartOptions {
-  int width = 76, height = 12;  // characters, axes and legend included in the width
-  bool utf8 = true;             // braille dots, eight to a character; else ASCII
-  std::string axis = "step";    // what is horizontal
+  int width = 76, height = 12;  // in characters; the width includes axes and legend
+  bool utf8 = true;             // braille, eight dots per character; otherwise ASCII
+  std::string axis = "step";    // label of the horizontal axis
 };
 
-// The first series has its scale at the left, the second at the right. Where both meet, the second is
-// visible. Empty text if there is nothing to draw.
+// Draws the first series on the left scale and the second on the right one. Where both meet, the second is visible.
+// Returns "" if there is nothing to draw.
 std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options = {});
 
 bool locale_is_utf8();  // by LC_ALL, LC_CTYPE, LANG

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr int kLevels = 100;  // steps of the colour scale
+constexpr int kLevels = 100;  // steps of the color scale
 constexpr double kFont = kSvgFont, kSmallFont = 11, kTitleFont = 15, kMargin = 14, kLegendWidth = 14;
 constexpr double kSlope = 0.70710678;  // column labels rise at 45 degrees
 constexpr int kSmallestCellWithLines = 10;
@@ -40,7 +40,7 @@ Colour mixed(double share) {
 
 std::string colour_at(int level) { return hex(mixed(static_cast<double>(level) / kLevels)); }
 
-// Approximate width of a text; characters of wide scripts are squares.
+// Returns the approximate width of a text. Characters of wide scripts count as squares.
 double width_of(const std::string& text, double font) {
   double width = 0;
   for (size_t i = 0; i < text.size();) {
@@ -58,7 +58,7 @@ double widest(const std::vector<std::string>& labels, double font) {
 }
 
 struct MapLayout {
-  double left, top, width, height;  // of the cells
+  double left, top, width, height;  // area of the cells
   double legend, image_width, image_height;
 
   explicit MapLayout(const HeatMap& m) {
@@ -87,7 +87,7 @@ int level_of(const HeatMap& m, float value) {  // -1: not finite
   return static_cast<int>(std::lround(std::clamp(place, 0.0, 1.0) * kLevels));
 }
 
-// In units of cells: a path of rectangles for each colour; adjacent cells are merged.
+// Draws a path of rectangles per color, in units of cells. Adjacent cells are merged.
 std::string cells(const HeatMap& m, const MapLayout& at) {
   std::vector<std::string> paths(kLevels + 2);  // the last one: not finite
   const size_t columns = m.columns.size();

@@ -1,7 +1,7 @@
-// trainer/display/heat_map.h: a matrix as an SVG 1.1 heat map: one file without scripts, fonts or links.
+// trainer/display/heat_map.h: draws a matrix as an SVG 1.1 heat map: one file without scripts, fonts or links.
 //
-// Equal input gives equal bytes. The colours keep their order for every kind of colour vision and in grey:
-// from white to dark blue. Cells of one colour share a path, which keeps large matrices small.
+// Equal input gives equal bytes. The colors run from white to dark blue, and keep their order for every kind of color
+// vision and in gray. Cells of one color share a path, which keeps large matrices small.
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@ struct HeatMap {
   std::string title;
   std::string row_axis, column_axis;       // axis titles; empty: none
   std::vector<std::string> rows, columns;  // labels, UTF-8; empty: no label
-  std::vector<float> values;               // [rows, columns]; not finite: grey
+  std::vector<float> values;               // [rows, columns]; not finite: gray
   double low = 0, high = 1;                // values outside are clamped
   int cell_width = 22, cell_height = 22;
-  int label_font = 13;  // of rows and columns
+  int label_font = 13;  // font size of row and column labels
 };
 
 std::string to_svg(const HeatMap& map);
 
-// The same colours as pixels: red, green and blue of a value's place between low (0) and high (1).
+// Returns the same colors as pixels: red, green and blue for a value's place between low (0) and high (1).
 std::array<uint8_t, 3> colour_of(double place);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/display/png.cpp: three chunks: size, pixels, end.
+// trainer/display/png.cpp: writes three chunks: size, pixels, end.
 #include "trainer/display/png.h"
 
 #include <zlib.h>

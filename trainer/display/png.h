@@ -1,4 +1,4 @@
-// trainer/display/png.h: pictures as PNG (ISO/IEC 15948): 8-bit RGB, no filter. zlib compresses and has the CRC.
+// trainer/display/png.h: writes pictures as PNG (ISO/IEC 15948): 8-bit RGB, no filter. zlib compresses them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// `rgb`: [height, width, 3], both at least 1.
+// Encodes `rgb`, [height, width, 3]. REQUIRES: both are at least 1.
 std::string to_png(int64_t width, int64_t height, const std::vector<uint8_t>& rgb);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/display/progress.cpp: bars, lines and the terminal they go to.
+// trainer/display/progress.cpp: draws bars and lines, and finds the terminal that they go to.
 #include "trainer/display/progress.h"
 
 #include <fcntl.h>
@@ -32,14 +32,14 @@ void write_stderr(std::string_view text) {
   }
 }
 
-int open_terminal_of(pid_t process) {  // its stderr; -1 if that is no terminal
+int open_terminal_of(pid_t process) {  // opens its stderr; -1 if that is not a terminal
   const int fd = ::open(fmt::format("/proc/{}/fd/2", process).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || isatty(fd)) return fd;
   ::close(fd);
   return -1;
 }
 
-pid_t parent_of(pid_t process) {  // 0 if that is unknown
+pid_t parent_of(pid_t process) {  // 0 if it is unknown
   std::ifstream status(fmt::format("/proc/{}/status", process));
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("PPid:")) return static_cast<pid_t>(std::atoi(line.c_str() + 5));
@@ -51,8 +51,8 @@ bool runs_this_program(pid_t process) {
   return std::filesystem::equivalent(fmt::format("/proc/{}/exe", process), "/proc/self/exe", failed);
 }
 
-// mpirun pipes its ranks' stderr to its own, so a rank's terminal is that of its parent. `weft launch`, mpirun's
-// parent, pipes mpirun's to its own.
+// mpirun pipes its ranks' stderr to its own, so a rank's terminal is its parent's. `weft launch`, mpirun's parent,
+// pipes mpirun's stderr to its own.
 int open_terminal_of_launcher() {
   const pid_t mpirun = getppid();
   if (const int fd = open_terminal_of(mpirun); fd >= 0) return fd;
@@ -60,7 +60,7 @@ int open_terminal_of_launcher() {
   return launch > 0 && runs_this_program(launch) ? open_terminal_of(launch) : -1;
 }
 
-// File descriptor of the terminal that shows stderr; -1 if there is none.
+// Returns the descriptor of the terminal that shows stderr; -1 if there is none.
 int terminal() {
   if (isatty(STDERR_FILENO)) return STDERR_FILENO;
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return -1;
@@ -79,10 +79,10 @@ std::string bar(double fraction, int cells) {
   return "[" + std::string(full, '#') + std::string(cells - full, '.') + "]";
 }
 
-constexpr int kPercentColumns = 7;  // "100%  ", and one that stays free
+constexpr int kPercentColumns = 7;  // "100%  " and one free column
 
-// Puts `text` beside a bar that fills the rest of the row. If the row is too short for both, it has only the
-// text, cut.
+// Puts `text` next to a bar that fills the rest of the row. If the row is too short for both, it contains only the
+// text, cut off.
 std::string bar_row(double fraction, std::string_view text, int width) {
   const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
   const int room = width - 1 - static_cast<int>(text.size()) - 9;  // brackets, percentage, spaces
@@ -133,7 +133,7 @@ void ProgressBar::update(int64_t done) {
     return;
   }
   const auto tenth = [&](int64_t n) { return n < 0 ? 0 : n * kLinesInAll / total_; };
-  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // quick work: only the end
+  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // or only the end
   if (next_tenth || waited >= kLineSeconds) show();
 }
 

@@ -1,8 +1,8 @@
-// trainer/display/progress.h: progress for people: a bar on a terminal, plain lines on a pipe.
+// trainer/display/progress.h: shows progress to people: a bar on a terminal, plain lines on a pipe.
 //
-// All output goes to stderr, so that stdout has only results. On a terminal one row is redrawn in place, at
-// most ten times a second and never wider than the terminal. On a pipe every line is permanent. A bar is used
-// by one thread.
+// All output goes to stderr, so stdout contains only results. On a terminal one row is redrawn in place, at most ten
+// times per second and never wider than the terminal. On a pipe every line is permanent. REQUIRES: a bar is used by
+// only one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// Whether `file`, a descriptor, is a terminal that can move its cursor: TERM is set, and is not "dumb".
+// True if `file`, a descriptor, is a terminal that can move its cursor: TERM is set and is not "dumb".
 bool can_redraw(int file);
 
 enum class ProgressStyle : uint8_t { quiet, lines, bar };
@@ -23,10 +23,10 @@ struct ProgressOutput {  // where progress is written; tests replace it
   std::function<double()> seconds;  // a monotonic clock
   std::function<int()> width;       // columns of the terminal, read at each redraw
 
-  static ProgressOutput standard(bool quiet = false);  // stderr: bar if it is a terminal, else lines
+  static ProgressOutput standard(bool quiet = false);  // stderr: a bar on a terminal, otherwise lines
 };
 
-// For work of known or unknown length: packing, translating, hashing. Lines come every 10 % or 10 s.
+// Shows work of known or unknown length: packing, translating, hashing. Lines come every 10 % or 10 s.
 class ProgressBar {
  public:
   // `unit`: what is counted, in the plural; total 0: unknown.
@@ -48,7 +48,7 @@ class ProgressBar {
   int64_t shown_done_ = -1;
 };
 
-// The state of long work in the caller's words: on a terminal a bar that is redrawn, on a pipe the lines that are due.
+// Shows the state of long work in the caller's words: a bar that is redrawn on a terminal, the due lines on a pipe.
 class StatusRow {
  public:
   explicit StatusRow(ProgressOutput out = ProgressOutput::standard());
@@ -56,9 +56,9 @@ class StatusRow {
   StatusRow(const StatusRow&) = delete;
   StatusRow& operator=(const StatusRow&) = delete;
 
-  // `fraction` of the work is done; text(n) describes it in at most n columns.
+  // Shows that `fraction` of the work is done. text(n) describes it in at most n columns.
   void show(double fraction, bool line_is_due, const std::function<std::string(size_t)>& text);
-  void message(std::string_view text);  // a permanent line above the bar
+  void message(std::string_view text);  // prints a permanent line above the bar
 
  private:
   ProgressOutput out_;

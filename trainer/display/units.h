@@ -1,4 +1,4 @@
-// trainer/display/units.h: human-readable durations, counts and sizes.
+// trainer/display/units.h: formats durations, counts and sizes for people.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// trainer/export/ctranslate2.cpp: our parameters under the names of CTranslate2's TransformerSpec.
+// trainer/export/ctranslate2.cpp: writes our parameters under the names of CTranslate2's TransformerSpec.
 //
-// Names: its python/ctranslate2/specs/transformer_spec.py and attention_spec.py, read in release 4.8.5. Matrices are
-// [out, in] as ours.
+// The names come from python/ctranslate2/specs/transformer_spec.py and attention_spec.py, release 4.8.5. Matrices are
+// [out, in] like ours.
 #include "trainer/export/ctranslate2.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-int8_t activation_number(FeedForwardActivation activation) {  // ops::ActivationType
+int8_t activation_number(FeedForwardActivation activation) {  // returns a number of ops::ActivationType
   switch (function_of(activation)) {
     case Activation::relu:
       return 0;
@@ -120,7 +120,7 @@ class Ctranslate2Layout {
     add_linear(name + "/linear_1", D, D, config_.bias_attention, {ours + ".out"});
     add_kv_heads(name);
     if (!is_rotary(config_.positions)) return;
-    file_.number(name + "/rotary_dim", 0);  // all columns of a head
+    file_.number(name + "/rotary_dim", 0);  // 0: all columns of a head
     file_.flag(name + "/rotary_interleave", config_.positions == Positions::rotary);
     file_.real(name + "/rotary_base", 10000);
   }
@@ -134,7 +134,7 @@ class Ctranslate2Layout {
     add_kv_heads(name);
   }
 
-  // A gated unit's parameter `up` is [2, F, D]: the gate's matrix, to which the activation is applied, and the values'.
+  // A gated unit's `up` is [2, F, D]: first the gate's matrix, to which the activation is applied, then the values'.
   void add_feed_forward(const std::string& name, const std::string& ours) {
     const int64_t D = config_.width, F = config_.feed_forward;
     const bool bias = config_.bias_feed_forward;
@@ -164,7 +164,7 @@ void require_one_name(const ExportedModel& model, int32_t id, const char* what) 
   const std::string source = model.source.piece(id), target = model.target.piece(id);
   if (source != target)
     fail(ErrorKind::usage,
-         fmt::format("CTranslate2 has one name for {} on both sides: the source tokenizer calls it {}, "
+         fmt::format("CTranslate2 uses one name for {} on both sides, but the source tokenizer calls it {} and "
                      "the target tokenizer {}",
                      what, source, target));
 }
@@ -175,7 +175,7 @@ std::string config_json(const ExportedModel& model) {
                                  {"bos_token", model.target.piece(SpecialIds::bos)},
                                  {"decoder_start_token", model.target.piece(SpecialIds::bos)},
                                  {"eos_token", model.target.piece(SpecialIds::eos)},
-                                 {"layer_norm_epsilon", nullptr},  // 1e-5 or, of RMSNorm, 1e-6: ours
+                                 {"layer_norm_epsilon", nullptr},  // 1e-5, or 1e-6 for RMSNorm, like ours
                                  {"multi_query_attention", model.config.num_kv_heads() != model.config.heads},
                                  {"unk_token", model.target.piece(SpecialIds::unk)}};
   return config.dump(2) + "\n";
@@ -187,7 +187,7 @@ std::string vocabulary_json(const Tokenizer& tokenizer) { return nlohmann::json(
 
 void export_ctranslate2(const ExportedModel& model, const OutputFolder& output) {
   require_one_name(model, SpecialIds::unk, "unknown tokens");
-  require_one_name(model, SpecialIds::bos, "the begin of a sentence");
+  require_one_name(model, SpecialIds::bos, "the start of a sentence");
   require_one_name(model, SpecialIds::eos, "the end of a sentence");
   Ctranslate2Layout layout(model);
   layout.build().write(output.file("model.bin"));

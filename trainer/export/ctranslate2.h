@@ -1,12 +1,12 @@
-// trainer/export/ctranslate2.h: a model as CTranslate2's folder: model.bin, config.json, vocabularies, tokenizers.
+// trainer/export/ctranslate2.h: exports a model to CTranslate2: model.bin, config.json, vocabularies, tokenizers.
 #pragma once
 
 #include "trainer/export/exported_model.h"
 
 namespace weft {
 
-// An Error of kind usage if the two vocabularies have different names for unknown, begin or end of sentence:
-// CTranslate2 has one name for both. It holds every other form of the model.
+// Throws an Error of kind usage if the two vocabularies have different names for unknown tokens or for the start or end
+// of a sentence, because CTranslate2 uses one name for both. Every other model can be exported.
 void export_ctranslate2(const ExportedModel& model, const OutputFolder& output);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/export/exported_model.cpp: refusals, tokenizers, and lists of pieces.
+// trainer/export/exported_model.cpp: rejects models, copies tokenizers, and lists pieces.
 #include "trainer/export/exported_model.h"
 
 #include <fmt/format.h>

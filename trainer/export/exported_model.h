@@ -1,8 +1,7 @@
-// trainer/export/exported_model.h: what an exporter of another engine's format is given, and how it refuses a form
-// of the model that the engine cannot hold.
+// trainer/export/exported_model.h: defines what exporters to other engines receive, and rejects unsupported models.
 //
-// Each format has its header with one function: it checks the model, then writes the engine's files into an
-// OutputFolder, which the caller commits. Names, shapes and limits: docs/deploy.md.
+// Each format has a header with one function. It checks the model, then writes the engine's files into an OutputFolder,
+// which the caller commits. docs/deploy.md lists names, shapes and limits.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +17,31 @@ namespace weft {
 
 struct ExportedModel {
   const ModelConfig& config;
-  const ParamStore& params;          // whole (tp = 1), f32, on the host
-  const Tokenizer &source, &target;  // the same object if the vocabulary is joint
-  int64_t beam = 1;                  // what the engine's default search is set to, if its files can say so
+  const ParamStore& params;          // complete (tp = 1), f32, on the host
+  const Tokenizer &source, &target;  // the same object for a joint vocabulary
+  int64_t beam = 1;                  // the engine's default search, if its files can set it
   double length_penalty = 0;
   double max_length_factor = 0;  // a translation's limit: factor * source tokens + extra
   int64_t max_length_extra = 0;
-  std::string folder;  // the checkpoint's, which has the tokenizers' files
+  std::string folder;  // the checkpoint's folder, which contains the tokenizers' files
   bool is_joint() const { return &source == &target; }
   std::string source_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/source.model"); }
   std::string target_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/target.model"); }
 };
 
-// Positions that an exported table of sinusoids has: a target of 1,023 tokens after its first one, as in Weft, and a
-// source of the 1,024 tokens at which CTranslate2 cuts one, with their eos.
+// Number of positions in an exported table of sinusoids. It fits a target of 1,023 tokens after its first one, as in
+// Weft, and a source of 1,024 tokens, where CTranslate2 truncates, plus eos.
 inline constexpr int64_t kExportedPositions = 1025;
-int64_t exported_positions(const ModelConfig& config);  // or the rows of the learned tables
+int64_t exported_positions(const ModelConfig& config);  // for learned positions: the rows of their tables
 
-// An Error of kind usage: "ENGINE has no OPTION = VALUE: WHAT_FITS".
+// Throws an Error of kind usage: "ENGINE has no OPTION = VALUE: WHAT_FITS".
 [[noreturn]] void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                               const std::string& what_fits);
 
-// tokenizer.model, or source.model and target.model, as the checkpoint has them.
+// Copies tokenizer.model, or source.model and target.model, from the checkpoint.
 void copy_tokenizers(const ExportedModel& model, const OutputFolder& output);
 
-// The pieces of a vocabulary in the order of their ids.
+// Returns the pieces of a vocabulary in the order of their ids.
 std::vector<std::string> pieces_of(const Tokenizer& tokenizer);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/export/huggingface.cpp: which class holds a model, its configuration, and the files of MarianTokenizer.
+// trainer/export/huggingface.cpp: chooses a model's class, and writes its configuration and tokenizer files.
 #include "trainer/export/huggingface.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ constexpr Family kPegasus = {"transformers' PegasusForConditionalGeneration", "p
 
 const Family& family_of(const ModelConfig& c) { return c.norm == NormPosition::post ? kMarian : kPegasus; }
 
-std::string function_name(FeedForwardActivation activation) {  // a key of transformers' ACT2FN
+std::string function_name(FeedForwardActivation activation) {  // returns a key of transformers' ACT2FN
   return activation == FeedForwardActivation::gelu_tanh ? "gelu_pytorch_tanh" : name_of_enum(activation);
 }
 
@@ -64,7 +64,7 @@ json model_config(const ExportedModel& model) {
   return config;
 }
 
-// Our search predicts any token but bos, and has no padding.
+// Our search predicts any token except bos, and has no padding.
 json generation_config(const ExportedModel& model) {
   const int64_t padding = padding_id(model);
   json config = {{"bos_token_id", SpecialIds::bos},
@@ -79,7 +79,7 @@ json generation_config(const ExportedModel& model) {
   return config;
 }
 
-// A name for padding that neither vocabulary has.
+// Returns a name for padding that neither vocabulary contains.
 std::string padding_name(const ExportedModel& model) {
   std::string name = "<pad>";
   for (const Tokenizer* tokenizer : {&model.source, &model.target}) {

@@ -1,11 +1,11 @@
-// trainer/export/huggingface.h: a model as a folder for Hugging Face's transformers.
+// trainer/export/huggingface.h: exports a model as a folder for Hugging Face's transformers.
 //
-// Post-norm models without final norms are a MarianMTModel, pre-norm models with them a
-// PegasusForConditionalGeneration; both with MarianTokenizer, which reads SentencePiece models. Both classes compute
-// the table `halves` from position 0, so the columns of an `interleaved` model are put into that order, everywhere
-// where a tensor has the model's width: norms and residual sums do not depend on the order.
+// Post-norm models without final norms become a MarianMTModel, pre-norm models with them a
+// PegasusForConditionalGeneration. Both use MarianTokenizer, which reads SentencePiece models. Both classes compute the
+// position table `halves` from position 0, so the columns of an `interleaved` model are put into that order wherever a
+// tensor has the model's width. Norms and residual sums do not depend on the order.
 //
-// Both have an entry for padding, which our vocabularies lack: it is added, with an embedding of zeros and an output
+// Both have an entry for padding, which our vocabularies lack. It is added with an embedding of zeros and an output
 // bias that makes its probability 0.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// An Error of kind usage that names the option if neither class can hold the model.
+// Throws an Error of kind usage that names the option if neither class supports the model.
 void require_huggingface_model(const ModelConfig& config);
 void export_huggingface(const ExportedModel& model, const OutputFolder& output);
 

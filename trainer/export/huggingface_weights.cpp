@@ -1,4 +1,4 @@
-// trainer/export/huggingface_weights.cpp: names, the order of columns, and the rows of padding.
+// trainer/export/huggingface_weights.cpp: maps names, column order and the rows of padding.
 #include "trainer/export/huggingface_weights.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Values in the order of their columns, with padding.
+// Returns values in the exported order of columns, with padding.
 class OrderedValues {
  public:
   explicit OrderedValues(const ExportedModel& model)
@@ -35,7 +35,7 @@ class OrderedValues {
     return with_padding(std::move(bias), 1, kPaddingLogit);
   }
   Values vector(const std::string& ours) const { return columns(weights_.of(ours)); }  // [D]
-  // Rows first .. first + out of a matrix [.., D], and of its bias.
+  // Returns rows first .. first + out of a matrix [.., D], or of its bias.
   Values from_width(const std::string& ours, int64_t first, int64_t out) const {
     return columns(weights_.rows(ours, first, out));
   }
@@ -66,7 +66,7 @@ class OrderedValues {
   const ModelConfig& config_;
   Weights weights_;
   int64_t padding_, D_;
-  std::vector<int64_t> order_;  // our column of each of theirs
+  std::vector<int64_t> order_;  // our column for each of theirs
 };
 
 class HuggingFaceLayout {
@@ -113,7 +113,7 @@ class HuggingFaceLayout {
       add(name + part, {D_}, [v = values_, from = ours + part] { return v->vector(from); });
   }
 
-  // Rows first .. first + out of one of our maps from the model's width.
+  // Adds rows first .. first + out of one of our linear maps from the model's width.
   void add_input(const std::string& name, const std::string& ours, int64_t first, int64_t out, bool has_bias) {
     add(name + ".weight", {out, D_}, [=, v = values_] { return v->from_width(ours + ".weight", first, out); });
     add(name + ".bias", {out},

@@ -1,7 +1,7 @@
-// trainer/export/huggingface_weights.h: our parameters under the names of transformers' Marian and Pegasus classes.
+// trainer/export/huggingface_weights.h: names our parameters as in transformers' Marian and Pegasus classes.
 //
-// Read in transformers 5.23.0, models/marian/modeling_marian.py and models/pegasus/modeling_pegasus.py, which have the
-// same names but for Pegasus's final norms. Matrices are [out, in] as ours. All tensors are F32.
+// The names come from transformers 5.23.0, models/marian/modeling_marian.py and models/pegasus/modeling_pegasus.py.
+// Both use the same names except for Pegasus's final norms. Matrices are [out, in] like ours. All tensors are F32.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// The logit of padding: exp of it is 0 in F32, and it is finite, so that nothing becomes NaN.
+// The logit of padding. Its exp is 0 in F32, and it is finite, so that nothing becomes NaN.
 inline constexpr float kPaddingLogit = -1e9f;
 
 struct HuggingFaceTensor {
@@ -22,11 +22,11 @@ struct HuggingFaceTensor {
   MakeValues values;
 };
 
-// The id of padding on both sides: the first that neither vocabulary has or, of two sizes, the smaller side has not;
-// on the other side it is inserted there, and later ids are one higher.
+// Returns the id of padding on both sides: the first id that neither vocabulary contains or, if their sizes differ,
+// that the smaller one lacks. On the other side it is inserted there, and later ids increase by one.
 int64_t padding_id(const ExportedModel& model);
 
-// The tensors by name. `model` outlives them.
+// Returns the tensors by name. REQUIRES: `model` outlives them.
 std::map<std::string, HuggingFaceTensor> huggingface_tensors(const ExportedModel& model);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
-// trainer/export/marian.cpp: our parameters under Marian's names, and its configuration.
+// trainer/export/marian.cpp: writes our parameters under Marian's names, and its configuration.
 //
-// Names and formulas: src/models/transformer.h of marian-nmt/marian-dev, read in version 1.12. Matrices are [in, out],
-// the transpose of ours, vectors [1, size]; blocks count from 1.
+// Names and formulas come from src/models/transformer.h of marian-nmt/marian-dev, version 1.12. Matrices are [in, out],
+// the transpose of ours, and vectors [1, size]. Blocks count from 1.
 #include "trainer/export/marian.h"
 
 #include <fmt/format.h>
@@ -18,14 +18,14 @@
 namespace weft {
 namespace {
 
-constexpr float kMarianEps = 1e-6f;  // of its layer norm
+constexpr float kMarianEps = 1e-6f;  // eps of Marian's layer norm
 
 struct MarianTensor {
   std::vector<int64_t> shape;
   MakeValues values;
 };
 
-Values transposed(const Values& matrix, int64_t rows, int64_t columns) {  // [rows, columns] to [columns, rows]
+Values transposed(const Values& matrix, int64_t rows, int64_t columns) {  // from [rows, columns] to [columns, rows]
   Values result(matrix.size());
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < columns; ++c)
@@ -61,7 +61,7 @@ class MarianLayout {
     tensors_[name] = {std::move(shape), std::move(values)};
   }
 
-  // Marian multiplies by sqrt(D) always.
+  // Marian always multiplies by sqrt(D).
   void add_tables() {
     const float factor = scale() / std::sqrt(static_cast<float>(D_));
     add("encoder_Wemb", {config_.source_vocabulary, D_},
@@ -78,7 +78,7 @@ class MarianLayout {
     add_vector("decoder_ff_logit_out_b", config_.bias_output ? "output.bias" : "", 0, target);
   }
 
-  // `count` values of our vector from `first` on, or zeros if `ours` is empty.
+  // Adds `count` values of our vector starting at `first`, or zeros if `ours` is empty.
   void add_vector(const std::string& name, const std::string& ours, int64_t first, int64_t count) {
     add(name, {1, count},
         [=, this] { return ours.empty() ? Values(static_cast<size_t>(count)) : weights_.part(ours, first, count); });
@@ -88,11 +88,11 @@ class MarianLayout {
     add_vector(name + "_ln_bias", ours + ".bias", 0, D_);
   }
 
-  struct Rows {  // of our matrix [.., in] and of its bias
+  struct Rows {  // rows of our matrix [.., in] and its bias
     std::string matrix;
     int64_t first, count, in;
   };
-  // NAME_W{part} and NAME_b{part}.
+  // Adds NAME_W{part} and NAME_b{part}.
   void add_linear(const std::string& name, const char* part, const Rows& ours, bool bias) {
     add(name + "_W" + part, {ours.in, ours.count}, [=, this] {
       return transposed(weights_.part(ours.matrix + ".weight", ours.first * ours.in, ours.count * ours.in), ours.count,
@@ -101,7 +101,7 @@ class MarianLayout {
     add_vector(name + "_b" + part, bias ? ours.matrix + ".bias" : "", ours.first, ours.count);
   }
 
-  struct Source {  // of one of an attention's projections
+  struct Source {  // our matrix of a projection, and its first row
     std::string name;
     int64_t first;
   };
@@ -139,7 +139,7 @@ class MarianLayout {
       return sum;
     });
   }
-  Values plus_product(Values bias, const Values& matrix) const {  // bias + begin_ x matrix [D in, D out]
+  Values plus_product(Values bias, const Values& matrix) const {  // returns bias + begin_ x matrix [D in, D out]
     for (size_t out = 0; out < bias.size(); ++out) {
       double sum = bias[out];
       for (size_t in = 0; in < begin_.size(); ++in) sum += double{begin_[in]} * matrix[in * bias.size() + out];
@@ -148,7 +148,7 @@ class MarianLayout {
     return bias;
   }
 
-  // Norms and sublayers write a times as much; the matrices behind a norm read that much less.
+  // Multiplies the outputs of norms and sublayers by a, and divides the matrices behind a norm by a.
   void scale_residual_sums() {
     const float a = std::sqrt(kMarianEps / formula_of(NormKind::layer).eps);
     for (auto& [name, tensor] : tensors_) {
@@ -167,11 +167,11 @@ class MarianLayout {
   const ModelConfig& config_;
   Weights weights_;
   int64_t D_;
-  Values begin_;  // what a target's first position adds to its position's row: scale x embedding of bos
+  Values begin_;  // what a target's first position adds to its row: scale x embedding of bos
   std::map<std::string, MarianTensor> tensors_;
 };
 
-// Every option that Marian's transformer reads; those that say nothing have Marian's defaults.
+// Lists every option that Marian's transformer reads; some have Marian's defaults.
 std::string model_yml(const ModelConfig& c) {
   const std::string yml = fmt::format(
       "type: transformer\n"
@@ -202,7 +202,7 @@ std::string decoder_yml(const ExportedModel& model) {
 
 }  // namespace
 
-// Marian's pre-norm decoder normalises keys and values of self-attention at the first step of a translation only.
+// Marian's pre-norm decoder normalizes keys and values of self-attention only at the first step of a translation.
 void require_marian_model(const ModelConfig& c) {
   const auto refuse = [](const char* option, const std::string& value, const char* fits) {
     refuse_form("Marian", option, value, fits);
@@ -225,7 +225,7 @@ void export_marian(const ExportedModel& model, const OutputFolder& output) {
   NpzWriter file(output.file("model.npz"));
   for (const auto& [name, tensor] : layout.build()) file.add(name, tensor.shape, tensor.values());
   const std::string yml = model_yml(model.config);
-  file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // with its NUL
+  file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // includes its NUL
   file.finish();
   output.write("decoder.yml", decoder_yml(model));
   if (model.is_joint()) {

@@ -1,4 +1,4 @@
-// trainer/export/output_folder.cpp: what may be replaced, and the renames.
+// trainer/export/output_folder.cpp: decides what may be replaced, and renames.
 #include "trainer/export/output_folder.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Every name that an export of any format writes.
+// Lists every name that an export of any format writes.
 constexpr const char* kNames[] = {
     "model.bin",
     "config.json",
@@ -43,7 +43,7 @@ constexpr const char* kNames[] = {
     "weft_transformer.py",
 };
 
-// The first entry that neither an export writes nor Python, of weft_transformer.py; or "".
+// Returns the first entry that neither an export nor Python (for weft_transformer.py) writes, or "".
 std::string foreign_entry(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -65,7 +65,7 @@ void require_replaceable(const std::string& path, bool force) {
   if (!force) fail(ErrorKind::usage, fmt::format("--output {} already exists: give another name, or --force", path));
   if (const std::string foreign = foreign_entry(path); !foreign.empty())
     fail(ErrorKind::usage,
-         fmt::format("--output {} holds {}, which no export writes: give another name", path, foreign));
+         fmt::format("--output {} contains {}, which no export writes: give another name", path, foreign));
 }
 
 std::string without_slash(std::string path) {

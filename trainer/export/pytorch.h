@@ -1,7 +1,8 @@
-// trainer/export/pytorch.h: a model as a folder for PyTorch: weights, configuration, tokenizers, and the Python module
-// that loads them and translates (weft_transformer.py).
+// trainer/export/pytorch.h: exports a model as a folder for PyTorch: weights, configuration, tokenizers, and the Python
+// module that loads them and translates (weft_transformer.py).
 //
-// Which models fit: require_pytorch_model (trainer/export/pytorch_weights.h). docs/pytorch.md describes the files.
+// require_pytorch_model (trainer/export/pytorch_weights.h) checks which models fit. docs/pytorch.md describes the
+// files.
 #pragma once
 
 #include <string_view>

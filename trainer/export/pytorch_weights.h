@@ -1,6 +1,6 @@
-// trainer/export/pytorch_weights.h: our parameters under the names and fused shapes of PyTorch's nn.Transformer.
+// trainer/export/pytorch_weights.h: maps our parameters to the names and fused shapes of PyTorch's nn.Transformer.
 //
-// docs/pytorch.md has the table, and trainer/export/weft_transformer.py is a module that loads the file. A PyTorch
+// docs/pytorch.md contains the table, and trainer/export/weft_transformer.py is a module that loads the file. A PyTorch
 // tensor is one of our parameters reshaped, or several concatenated along dimension 0 (cross-attention's in_proj is q,
 // then kv). A bias that our model lacks is a tensor of zeros. A tied table appears under each of its names.
 #pragma once
@@ -17,14 +17,14 @@ namespace weft {
 struct PytorchTensor {
   std::string name;                 // "decoder.layers.0.multihead_attn.in_proj_weight"
   std::vector<int64_t> shape;       // [3D, D]
-  std::vector<const Param*> parts;  // concatenated, row-major; none: zeros
+  std::vector<const Param*> parts;  // concatenated, row-major; empty: zeros
 };
 
-// An Error of kind usage if nn.Transformer cannot express this model: RMSNorm, gated feed-forward layers,
-// grouped-query attention, rotary positions.
+// Throws an Error of kind usage if nn.Transformer cannot express this model because of RMSNorm, gated feed-forward
+// layers, grouped-query attention or rotary positions.
 void require_pytorch_model(const ModelConfig& config);
 
-// Every tensor of the state_dict. `params`: declared by a Transformer of `config` for tp = 1.
+// Returns every tensor of the state_dict. REQUIRES: a Transformer of `config` for tp = 1 declared `params`.
 std::vector<PytorchTensor> pytorch_layout(const ModelConfig& config, const ParamStore& params);
 
 }  // namespace weft

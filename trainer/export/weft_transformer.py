@@ -1,9 +1,9 @@
-"""A model of Weft in PyTorch, which `weft export --format pytorch` writes beside its weights, configuration and tokenizers.
+"""A model of Weft in PyTorch, which `weft export --format pytorch` writes with weights, configuration and tokenizers.
 
     python FOLDER/weft_transformer.py < SOURCE > TRANSLATION        (greedily)
 
 WeftTransformer is nn.Transformer with embeddings and output. Translator adds text, for which it needs sentencepiece. Each
-token of a translation passes through the whole decoder again: this is for checks and as a start, not for a service.
+token of a translation repeats the whole decoder pass, so this is for checks and as a starting point, not for serving.
 """
 import functools
 import json
@@ -21,14 +21,14 @@ ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": nn.functional.silu,
 
 
 class WeftTransformer(nn.Transformer):
-    """Ids are [sentences, length], -1 where a sentence has ended; a source ends with eos, a target begins with bos."""
+    """Ids are [sentences, length], -1 where a sentence has ended; sources end with eos, targets start with bos."""
 
     def __init__(self, source_vocabulary, target_vocabulary, width, heads, feed_forward, encoder_layers, decoder_layers,
                  norm="post", final_norm=False, activation="relu", bias_output=False, tying="all", scale_embeddings=True,
                  positions="interleaved", position_offset=0, max_positions=1024):
         block = dict(d_model=width, nhead=heads, dim_feedforward=feed_forward, dropout=0.0, batch_first=True,
                      activation=ACTIVATIONS[activation], norm_first=norm == "pre")
-        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # PyTorch's own have one always
+        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # PyTorch's default always has one
         super().__init__(width, heads, batch_first=True, custom_encoder=nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**block), encoder_layers, norms[0], enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(nn.TransformerDecoderLayer(**block), decoder_layers, norms[1]))
@@ -70,7 +70,7 @@ class WeftTransformer(nn.Transformer):
     def causal(ids):
         return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).triu(1)
 
-    def forward(self, source, target):  # ids to logits [sentences, length, vocabulary]
+    def forward(self, source, target):  # maps ids to logits [sentences, length, vocabulary]
         hidden = super().forward(self.embed_source(source), self.embed_target(target), tgt_mask=self.causal(target),
                                  src_key_padding_mask=source < 0, memory_key_padding_mask=source < 0,
                                  tgt_key_padding_mask=target < 0)
@@ -99,7 +99,7 @@ class WeftTransformer(nn.Transformer):
         return found
 
 
-def read_weights(path):  # of a safetensors file in F32, as weft export writes it
+def read_weights(path):  # reads a safetensors file in F32, as weft export writes it
     data = bytearray(pathlib.Path(path).read_bytes())
     begin = 8 + int.from_bytes(data[:8], "little")
     tensors = json.loads(data[8:begin])

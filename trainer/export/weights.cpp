@@ -1,4 +1,4 @@
-// trainer/export/weights.cpp: copies of parameters, and tables of positions.
+// trainer/export/weights.cpp: copies parameters and computes tables of positions.
 #include "trainer/export/weights.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace weft {
 const Param& Weights::param(const std::string& name) const {
   const Param* p = params_.find(name);
   if (p == nullptr || params_.tp_size() != 1)
-    fail(ErrorKind::internal, fmt::format("the model to export has no whole parameter {}", name));
+    fail(ErrorKind::internal, fmt::format("the model to export lacks a complete parameter {}", name));
   return *p;
 }
 
@@ -23,7 +23,7 @@ Values Weights::of(const std::string& name) const {
 
 Values Weights::part(const std::string& name, int64_t first, int64_t count) const {
   const Param& p = param(name);
-  require(first + count <= p.numel(), ErrorKind::internal, "a part beyond the end of a parameter");
+  require(first + count <= p.numel(), ErrorKind::internal, "a part exceeds the end of a parameter");
   const float* begin = p.value.ptr<float>() + first;
   return {begin, begin + count};
 }

@@ -1,6 +1,7 @@
-// trainer/export/weights.h: values of a model's parameters by name, for files in which they have other shapes.
+// trainer/export/weights.h: returns values of a model's parameters by name, for files that store them in other shapes.
 //
-// Values are made one array at a time, when they are written: a file needs little more memory than its largest one.
+// Values are made one array at a time, when they are written, so a file needs little more memory than its largest
+// array.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +19,18 @@ using MakeValues = std::function<Values()>;
 
 class Weights {
  public:
-  // `params`: declared by a Transformer of `config` for tp = 1, on the host. Both outlive this.
+  // REQUIRES: a Transformer of `config` for tp = 1 declared `params`, on the host. Both outlive this.
   Weights(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
 
-  Values of(const std::string& name) const;  // row-major; an Error of kind internal if there is none
-  Values part(const std::string& name, int64_t first, int64_t count) const;  // `count` values of it
-  Values joined(const std::vector<std::string>& names) const;                // one after the other
+  Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if there is none
+  Values part(const std::string& name, int64_t first, int64_t count) const;  // only `count` of its values
+  Values joined(const std::vector<std::string>& names) const;                // concatenated
 
-  Values rows(const std::string& name, int64_t first, int64_t count) const {  // of a matrix [.., D]
+  Values rows(const std::string& name, int64_t first, int64_t count) const {  // rows of a matrix [.., D]
     return part(name, first * config_.width, count * config_.width);
   }
 
-  // Names of the tables [V, D] of source, target and output: one name for tables that are tied.
+  // Return the names of the tables [V, D] of source, target and output. Tied tables have the same name.
   std::string source_table() const {
     return config_.tying == Tying::all ? "embedding.weight" : "source_embedding.weight";
   }
@@ -38,10 +39,10 @@ class Weights {
   }
   std::string output_table() const { return config_.tying == Tying::none ? "output.weight" : target_table(); }
 
-  // Queries, keys and values of self-attention: one parameter, or two where keys and values have fewer heads.
+  // Returns queries, keys and values of self-attention: one parameter, or two if keys and values have fewer heads.
   std::vector<std::string> self_projections(const std::string& sublayer) const;
 
-  // Row p is what is added to a token at position p of the source or target: [count, D]. Not for rotary positions.
+  // Return [count, D]: row p is added to a token at position p. REQUIRES: positions are not rotary.
   Values source_positions(int64_t count) const { return positions("source_positions.weight", count); }
   Values target_positions(int64_t count) const { return positions("target_positions.weight", count); }
 

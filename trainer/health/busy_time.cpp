@@ -1,4 +1,4 @@
-// trainer/health/busy_time.cpp: a clock less the time spent in collectives.
+// trainer/health/busy_time.cpp: subtracts the time spent in collectives from a clock.
 #include "trainer/health/busy_time.h"
 
 #include <cassert>

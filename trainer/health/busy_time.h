@@ -1,7 +1,7 @@
-// trainer/health/busy_time.h: how long a rank worked, without its waits for other ranks.
+// trainer/health/busy_time.h: measures how long a rank worked, without its waits for other ranks.
 //
-// Over MPI, also for tensors of GPUs that go through host memory. Over NCCL ranks wait on their GPUs, which this
-// does not see.
+// It sees waits over MPI, including those for GPU tensors that go through host memory. Over NCCL ranks wait on their
+// GPUs, which it does not see.
 #pragma once
 
 #include "parallel/communicator.h"
@@ -12,12 +12,12 @@ class BusyTime {
  public:
   explicit BusyTime(const Communicator& world) : world_(world) {}
 
-  void resume();  // does nothing if it runs
+  void resume();  // does nothing while it runs
   void pause();
-  double take();  // seconds since the last take(), without pauses; while it runs
+  double take();  // seconds since the last take(), without pauses; call it while it runs
 
  private:
-  double now() const;  // seconds of a clock that stands still during waits
+  double now() const;  // seconds of a clock that stops during waits
 
   const Communicator& world_;
   bool running_ = false;

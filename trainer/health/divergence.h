@@ -1,12 +1,11 @@
-// trainer/health/divergence.h: whether a run has diverged, judged after each step by numbers that all ranks share.
+// trainer/health/divergence.h: decides after each step whether a run has diverged, the same on all ranks.
 //
-// Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has
-// diverged
+// Let m be the lowest mean loss of kWindow steps in a row so far, and r = train.divergence_rise. The run has diverged
 //   if each of the last kWindow losses is above m + r: noise and spikes leave one of them lower;
 //   or if the last kMaxNotFinite steps had gradients that are not finite, and no lower loss scale could help.
-// A checkpoint is known to be good once the kWindow losses after it have a mean of at most m + r / 2. Losses are
-// per target token and without label smoothing, so they compare between batches and between settings, but not between
-// data: where the mix changes, the rule begins anew.
+// A checkpoint is known to be good once the kWindow losses after it have a mean of at most m + r / 2. Losses are per
+// target token and without label smoothing, so they are comparable between batches and settings, but not between data.
+// Where the mix changes, the rule starts again.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ struct DivergenceState {  // saved in checkpoints
   double lowest = kHighest;    // m
   int64_t good_until = 0;      // checkpoints up to this step are known to be good
   int64_t not_finite = 0;      // steps in a row
-  int64_t rollbacks = 0;       // since m last fell
+  int64_t rollbacks = 0;       // rollbacks since m last fell
   bool operator==(const DivergenceState&) const = default;
 };
 
@@ -35,13 +34,13 @@ class DivergenceRule {
 
   explicit DivergenceRule(double rise) : rise_(rise) {}
 
-  // `loss` of `step`, counted from 1. `lost`: its gradients were not finite, and a lower loss scale cannot help.
+  // `loss` belongs to `step`, counted from 1. `lost`: gradients were not finite, and a lower loss scale cannot help.
   Divergence observe(DivergenceState& state, int64_t step, double loss, bool lost) const;
 
-  // Before the first step on other data, whose losses do not compare with those so far.
+  // Call it before the first step on other data, whose losses are not comparable with earlier ones.
   static void begin_data(DivergenceState& state);
 
-  // After the parameters were replaced by good ones: a checkpoint of this step is a good one.
+  // Call it after the parameters were replaced by good ones: a checkpoint of this step is a good one.
   static void note_rollback(DivergenceState& state, int64_t step);
 
  private:

@@ -1,4 +1,4 @@
-// trainer/health/not_finite.cpp: looks through the gradients, one parameter at a time.
+// trainer/health/not_finite.cpp: checks the gradients, one parameter at a time.
 #include "trainer/health/not_finite.h"
 
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Each step is a bijection of the hash, so one word that differs always changes it.
+// Each step is a bijection of the hash, so a single word that differs always changes it.
 uint64_t hash_of(const float* x, int64_t count) {
   constexpr uint64_t kPrime = 0x9E3779B97F4A7C15u;
   std::array<uint64_t, 8> lanes;
@@ -32,7 +32,7 @@ uint64_t hash_of(const float* x, int64_t count) {
   return hash;
 }
 
-class Hashes {  // of the parameters' tensors in each state
+class Hashes {  // hashes of the parameters' tensors in each state
  public:
   Hashes(Context& ctx, const ParamStore& params, const std::vector<ReplicatedState>& states)
       : params_(params), states_(states) {
@@ -45,7 +45,7 @@ class Hashes {  // of the parameters' tensors in each state
     }
   }
 
-  // What differs between this group's ranks; empty if nothing does. `world_rank` names a rank of the group.
+  // Returns what differs between this group's ranks, or "". `world_rank` maps a rank of the group to the world.
   template <typename WorldRank>
   std::string difference(Communicator& group, bool also_split, const WorldRank& world_rank) {
     const auto words = static_cast<int64_t>(2 * hashes_.size());

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// How much longer than the median of the others this rank worked.
+// Returns how much longer than the median of the others this rank worked.
 double ratio_to_others(std::vector<double> busy, int rank) {
   const double own = busy[static_cast<size_t>(rank)];
   busy.erase(busy.begin() + rank);

@@ -1,4 +1,4 @@
-// trainer/health/straggler.h: ranks that work longer than the others, which wait for them in every step.
+// trainer/health/straggler.h: finds ranks that work longer than the others, which wait for them in every step.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace weft {
 
-// `busy`: seconds that each rank worked in a step.
+// `busy` contains the seconds that each rank worked in a step.
 int slowest_rank(const std::vector<double>& busy);
-double waiting_share(const std::vector<double>& busy);  // of the ranks' time, until the slowest rank is done
+double waiting_share(const std::vector<double>& busy);  // share of the ranks' time spent waiting for the slowest rank
 
-// What ranks would have worked if each had the mean number of a step's `blocks`; a rank without a block works on an
-// empty one.
+// Returns how long ranks would have worked if each had the mean number of a step's `blocks`. A rank without a block
+// works on an empty one.
 std::vector<double> busy_with_equal_blocks(std::vector<double> busy, int64_t blocks, const ParallelConfig& grid);
 
-// Names a rank that worked more than kRatio times as long as the median of the other ranks in two windows in a row:
-// one long step is none. A window has kWindow steps, or more until a rank has worked kSeconds: on a shared core a
-// rank of a tiny model is often slow for some tenths of a second.
+// Names a rank that worked more than kRatio times as long as the median of the other ranks in two windows in a row; one
+// long step is not enough. A window has kWindow steps, or more until a rank has worked kSeconds, because on a shared
+// core a rank of a tiny model is often slow for some tenths of a second.
 class StragglerWatch {
  public:
   static constexpr int64_t kWindow = 16, kQuiet = 1000;  // steps
@@ -27,12 +27,12 @@ class StragglerWatch {
 
   explicit StragglerWatch(std::vector<std::string> hosts) : hosts_(std::move(hosts)), busy_(hosts_.size()) {}
 
-  // A message or nothing; after a message nothing for kQuiet steps.
+  // Returns a message or ""; after a message it returns "" for kQuiet steps.
   std::string observe(int64_t step, const std::vector<double>& busy);
 
  private:
-  std::vector<std::string> hosts_;  // of the ranks
-  std::vector<double> busy_;        // in this window, by rank
+  std::vector<std::string> hosts_;  // hosts of the ranks
+  std::vector<double> busy_;        // seconds in this window, by rank
   int64_t steps_ = 0;               // in this window
   int suspect_ = -1;                // the straggler of the last window, if there was one
   int64_t quiet_until_ = 0;         // step

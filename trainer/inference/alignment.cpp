@@ -1,5 +1,4 @@
-// trainer/inference/alignment.cpp: distributes blocks of pairs over the dp ranks and collects weights round
-// by round.
+// trainer/inference/alignment.cpp: distributes blocks of pairs over the dp ranks and collects weights in rounds.
 #include "trainer/inference/alignment.h"
 
 #include <algorithm>
@@ -80,7 +79,7 @@ void Aligner::align(const std::vector<PairIds>& pairs, const Sink& sink) {
       if (mine < blocks_end && i == packed.first[mine]) my_begin = total;
       total += num_weights(pairs[i]);
     }
-    std::vector<float> weights(total, 0.0f);  // of this rank's block; the others' stay 0
+    std::vector<float> weights(total, 0.0f);  // for this rank's block; others stay 0
     if (mine < blocks_end) {
       Pass p{.ctx = ctx, .arena = arena_, .tp = replica_.tp()};
       copy_weights(ctx, packed.blocks[mine], look(p, packed.blocks[mine]), &weights[my_begin]);

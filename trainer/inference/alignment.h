@@ -1,8 +1,8 @@
-// trainer/inference/alignment.h: cross-attention weights of given sentence pairs.
+// trainer/inference/alignment.h: computes cross-attention weights of given sentence pairs.
 //
-// The model runs once over each pair, with teacher forcing, in blocks of fixed shape: the weights of a pair
-// do not depend on the other pairs of its block. The dp ranks divide the blocks. All ranks of the world make
-// the same calls and get the same results.
+// The model runs once over each pair, with teacher forcing, in blocks of fixed shape, so the weights of a pair do not
+// depend on the other pairs of its block. The dp ranks divide the blocks. All ranks of the world make the same calls
+// and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,10 @@ struct Alignment {
 
 class Aligner {
  public:
-  // A layer or head that the model lacks is an Error of kind usage.
+  // Throws an Error of kind usage if the model lacks the layer or head.
   Aligner(const Replica& replica, const Transformer::AttentionChoice& choice);
 
-  // Yields the alignments in the order of the pairs, a round of blocks at a time: memory use does not grow
-  // with the pairs.
+  // Yields the alignments in order, one round of blocks at a time, so memory does not grow with the number of pairs.
   using Sink = std::function<void(const Alignment&)>;
   void align(const std::vector<PairIds>& pairs, const Sink& sink);
 
@@ -40,12 +39,12 @@ class Aligner {
   Arena arena_;
 };
 
-// An entry of a hard alignment: a target token, and the source token with the largest weight.
+// An entry of a hard alignment: a target token and the source token with the largest weight.
 struct AlignmentLink {
   size_t source = 0, target = 0;
   float weight = 0;
 };
-// One link from each target token to a source token. Neither side includes eos; among equal weights the first
+// Returns one link from each target token to a source token. Neither side includes eos. Among equal weights the first
 // is used (fairseq's rule for hard alignments).
 std::vector<AlignmentLink> best_links(const Alignment& alignment);
 

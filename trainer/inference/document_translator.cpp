@@ -1,4 +1,4 @@
-// trainer/inference/document_translator.cpp: windows of lines, and their translations split at separators.
+// trainer/inference/document_translator.cpp: joins lines into windows and splits their translations at separators.
 #include "trainer/inference/document_translator.h"
 
 #include <algorithm>

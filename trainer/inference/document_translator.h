@@ -1,9 +1,8 @@
-// trainer/inference/document_translator.h: translates consecutive lines of a document together, and gives back one
-// translation for each.
+// trainer/inference/document_translator.h: translates lines of a document together, and returns one text per line.
 //
 // Lines are joined as `weft pack --documents` joins pairs: with a separator between them, up to a number of source
-// tokens. The model's separators tell where a line's translation ends. Where there are too few or too many, these lines
-// are translated again, each by itself.
+// tokens. The model's separators show where a line's translation ends. If there are too few or too many, these lines
+// are translated again one by one.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +14,19 @@ namespace weft {
 
 class DocumentTranslator {
  public:
-  // longest: source tokens of lines that are joined, with tags and separators. A usage Error if the model reads fewer,
-  // or if a tokenizer has no separator (kSeparator of data/tags.h).
+  // `longest` is the maximum number of source tokens of joined lines, with tags and separators. Throws a usage Error if
+  // the model reads fewer, or if a tokenizer lacks a separator (kSeparator of data/tags.h).
   DocumentTranslator(Translator& translator, int64_t longest);
 
-  // A line without tokens ends a document, and so do other tags; one with a prefix of text stays alone. Scores are not
-  // given.
+  // A document ends at an empty line, or where the tags change. Lines with a text prefix are not joined, and scores are
+  // not set.
   std::vector<NBest> translate(const std::vector<TranslationInput>& lines, const Translator::Progress& progress = {});
 
-  // The number of first lines that are joined with none that may follow.
+  // Returns the number of first lines that later lines cannot join.
   size_t num_complete(const std::vector<TranslationInput>& lines) const;
 
   int64_t num_joined() const { return num_joined_; }  // lines that were translated with others, since construction
-  int64_t num_again() const { return num_again_; }    // of these, lines that were then translated by themselves
+  int64_t num_again() const { return num_again_; }    // those of them that were then translated separately
 
  private:
   struct Window {

@@ -1,4 +1,4 @@
-// trainer/inference/model_loader.cpp: a checkpoint's folder, opened for use.
+// trainer/inference/model_loader.cpp: opens a checkpoint's folder for use.
 #include "trainer/inference/model_loader.h"
 
 #include <nlohmann/json.hpp>
@@ -12,15 +12,14 @@
 namespace weft {
 namespace {
 
-// Sinusoids have no end: the size of their table does not depend on the training data.
+// Sinusoids are unlimited, so the size of their table does not depend on the training data.
 constexpr int64_t kNumPositions = 1024;
 
 void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {
   if (tokenizer.size() == vocabulary) return;
-  fail(ErrorKind::checkpoint,
-       fmt::format("{}: the {} tokenizer has {} entries, but config.cfg says model.{}_vocabulary "
-                   "= {}",
-                   folder, side, tokenizer.size(), side, vocabulary));
+  fail(ErrorKind::checkpoint, fmt::format("{}: the {} tokenizer has {} entries, but config.cfg has model.{}_vocabulary "
+                                          "= {}",
+                                          folder, side, tokenizer.size(), side, vocabulary));
 }
 
 }  // namespace

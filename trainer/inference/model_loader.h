@@ -1,8 +1,8 @@
 // trainer/inference/model_loader.h: loads a trained model from a checkpoint's folder.
 //
-// The folder is self-contained: config.cfg describes the model, and the tokenizer models are beside the
-// tensors. The caller reads config.cfg (trainer/config/config_text.h owns its text format) and may change
-// `parallel` and `decode`. All ranks of the world call it: all get the model, or all throw the same Error.
+// The folder is self-contained: config.cfg describes the model, and the tokenizer models are next to the tensors. The
+// caller reads config.cfg (trainer/config/config_text.h defines its format) and may change `parallel` and `decode`. All
+// ranks of the world call it. All get the model, or all throw the same Error.
 #pragma once
 
 #include <memory>
@@ -14,17 +14,16 @@
 
 namespace weft {
 
-// Source and target tokenizer in the folder of a packed corpus or a checkpoint: one joint model, or one for
-// each side.
+// Source and target tokenizer in the folder of a packed corpus or a checkpoint: one joint model, or one per side.
 struct Tokenizers {
-  std::shared_ptr<const Tokenizer> source, target;  // the same one if joint
+  std::shared_ptr<const Tokenizer> source, target;  // the same object if joint
 };
 Tokenizers load_tokenizers(const std::string& folder);
 
 class LoadedModel {
  public:
-  // `folder` as resolve_checkpoint gives it; `config` as saved there, `parallel` resolved for the mesh. `compute`:
-  // storage of activations and weights.
+  // `folder` comes from resolve_checkpoint. `compute` is the storage type of activations and weights. REQUIRES:
+  // `config` is the one saved there, with `parallel` resolved for the mesh.
   LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh,
               StoredWeights weights = StoredWeights::evaluation, DType compute = DType::f32);
 

@@ -1,4 +1,4 @@
-// trainer/inference/pair_blocks.h: given pairs in blocks of one shape, in order, for scoring and alignment.
+// trainer/inference/pair_blocks.h: packs given pairs into blocks of one shape, in order, for scoring and alignment.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ struct PairBlocks {
   std::vector<size_t> first;  // index of each block's first pair
 };
 
-// Rows of a block on each side: 1024, or the model's positions if these are fewer.
+// Returns the rows of a block on each side: 1024, or the model's positions if these are fewer.
 int64_t pair_block_rows(const Transformer& model);
 
-// A pair with more than rows - 1 tokens on a side is an Error of kind data that names its index.
+// Throws an Error of kind data that names the index of a pair with more than rows - 1 tokens on a side.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows);
-// The same for blocks of other rows on the source side; the pairs fit.
+// Does the same for blocks with other rows on the source side. REQUIRES: the pairs fit.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t source_rows, int64_t target_rows);
 
-// One pair that fills a block, for dry runs.
+// Returns one pair that fills a block, for dry runs.
 Block fullest_block(int64_t rows);
 
 }  // namespace weft

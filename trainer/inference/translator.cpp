@@ -1,5 +1,4 @@
-// trainer/inference/translator.cpp: encodes sentences, distributes them over the dp ranks by length, decodes
-// hypotheses.
+// trainer/inference/translator.cpp: encodes sentences, divides them by length over the dp ranks, decodes hypotheses.
 #include "trainer/inference/translator.h"
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Hypotheses of one sentence as bytes and back, for messages between ranks.
+// Converts hypotheses of one sentence to bytes and back, for messages between ranks.
 class Packer {
  public:
   void add(int64_t index, const std::vector<Hypothesis>& nbest) {
@@ -64,7 +63,7 @@ class Unpacker {
   size_t at_ = 0;
 };
 
-// Indices of this rank's sentences: every dp-th, ordered from longest to shortest.
+// Returns the indices of this rank's sentences: every dp-th, ordered from longest to shortest.
 std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const Communicator& dp) {
   std::vector<size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -117,7 +116,7 @@ int64_t Translator::max_tokens(const TranslationInput& input) const {
 std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress) {
   for (TranslationInput& input : inputs) {
     if (std::ssize(input.prefix) > longest_prefix())
-      fail(ErrorKind::data, fmt::format("a target prefix of {} tokens: this model writes at most {}",
+      fail(ErrorKind::data, fmt::format("a target prefix has {} tokens, but this model writes at most {}",
                                         input.prefix.size(), longest_prefix()));
     if (std::ssize(input.source) <= longest_source()) continue;
     input.source.resize(static_cast<size_t>(longest_source()));

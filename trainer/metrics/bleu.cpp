@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxOrder = BleuStats::kMaxOrder;
 
-// Tokens with one space between them, so that every n-gram is a substring of the text and serves as its key.
+// Joins tokens with one space, so that every n-gram is a substring of the text and serves as its key.
 std::string prepare(std::string_view line, const BleuOptions& options) {
   std::string lowered;
   if (options.lower_case) line = lowered = lower_case(line);
@@ -102,7 +102,7 @@ std::string signature(int num_references, const BleuOptions& options) {
                      tokenizer_name(options.tokenizer), smoothing_name(options), kVersion);
 }
 
-// Fills the precisions; returns the number of orders in the mean.
+// Fills the precisions. Returns the number of orders in the mean.
 int smoothed_precisions(const BleuOptions& options, BleuScore& result) {
   int num_orders = kMaxOrder;
   double exp_divisor = 1;
@@ -142,7 +142,7 @@ BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_
   const NGrams ngrams = count_ngrams(prepared);
   BleuStats stats;
   stats.hypothesis_length = ngrams.num_tokens;
-  std::array<std::unordered_map<std::string_view, int64_t>, kMaxOrder> best_matches;  // over the references
+  std::array<std::unordered_map<std::string_view, int64_t>, kMaxOrder> best_matches;  // maximum over the references
   bool first = true;
   for (const std::string_view reference : references) {
     const std::string prepared_reference = prepare(reference, options);

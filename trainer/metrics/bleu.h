@@ -1,7 +1,7 @@
-// trainer/metrics/bleu.h: corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 defines it, to the last digit.
+// trainer/metrics/bleu.h: computes corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 defines it, to the last digit.
 //
-// A segment has ten integer statistics; the score of a corpus depends only on their sums, so ranks may score
-// parts of a corpus and add their BleuStats. All functions are pure. Lines are UTF-8 without line ends.
+// A segment has ten integer statistics. The score of a corpus depends only on their sums, so ranks may score parts of a
+// corpus and add their BleuStats. All functions are pure. Lines are UTF-8 without line ends.
 #pragma once
 
 #include <array>
@@ -33,16 +33,16 @@ constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::v13a;
-  BleuSmoothing smoothing = BleuSmoothing::exp;  // count of an order without a match
-  double smoothing_value = -1;                   // of floor (0.1) and add_k (1); negative: these defaults
+  BleuSmoothing smoothing = BleuSmoothing::exp;  // what to count for an order without a match
+  double smoothing_value = -1;                   // value for floor (0.1) and add_k (1); negative: these defaults
   bool lower_case = false;
-  bool effective_order = false;  // leave out orders longer than the hypothesis; for single sentences
+  bool effective_order = false;  // omit orders longer than the hypothesis; for single sentences
 };
 
 struct BleuStats {
   static constexpr int kMaxOrder = 4;
   int64_t hypothesis_length = 0;
-  int64_t reference_length = 0;              // of the reference closest in length, the shorter on a tie
+  int64_t reference_length = 0;              // for the reference closest in length, the shorter on a tie
   std::array<int64_t, kMaxOrder> correct{};  // n-grams of the hypothesis found in a reference, clipped
   std::array<int64_t, kMaxOrder> total{};    // n-grams of the hypothesis
 
@@ -56,7 +56,7 @@ struct BleuScore {
   double brevity_penalty = 0;
   double ratio = 0;  // hypothesis length / reference length
   BleuStats stats;
-  std::string signature;  // everything the number depends on
+  std::string signature;  // lists everything that affects the score
 };
 
 BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,
@@ -67,8 +67,8 @@ BleuScore bleu_from_stats(const BleuStats& stats, int num_references, const Bleu
 BleuScore bleu(const std::vector<std::string>& hypotheses, const std::vector<std::vector<std::string>>& references,
                const BleuOptions& options = {});
 
-// "BLEU|nrefs:1|...|version:weft-0.2.0 = 27.3 58.1/33.0/21.0/13.8 (BP = 1.000 ratio = 1.005 hyp_len = ... ref_len =
-// ...)"
+// Returns "BLEU|nrefs:1|...|version:weft-0.2.0 = 27.3 58.1/33.0/21.0/13.8 (BP = 1.000 ratio = 1.005 hyp_len = ...
+// ref_len = ...)".
 std::string format(const BleuScore& score, int num_digits = 1);
 
 }  // namespace weft

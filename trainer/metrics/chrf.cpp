@@ -19,7 +19,7 @@ bool is_ascii_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// A word of several characters loses its last character if that is punctuation, else its first; never both.
+// Cuts off a word's last character if it is punctuation, otherwise the first one if it is; never both.
 std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view>& words) {
   std::vector<std::string_view> out;
   for (const std::string_view word : words) {
@@ -36,10 +36,10 @@ std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view
   return out;
 }
 
-// A text prepared for n-grams. Units are characters or words; an n-gram is a substring of the text.
+// A text prepared for n-grams. Units are characters or words, and an n-gram is a substring of the text.
 struct Units {
   std::string text;
-  std::vector<size_t> begins, ends;  // of each unit, in bytes
+  std::vector<size_t> begins, ends;  // byte offsets of each unit
 
   size_t size() const { return begins.size(); }
   std::unordered_map<std::string_view, int64_t> ngrams(size_t order) const {
@@ -75,7 +75,9 @@ Units words_of(const std::vector<std::string_view>& words) {
 ChrfStats::Order compare(const Units& hypothesis, const Units& reference, size_t order) {
   const auto reference_counts = reference.ngrams(order);
   ChrfStats::Order result;
-  if (reference_counts.empty()) return result;  // no reference for this order: the hypothesis does not count either
+  if (reference_counts.empty())
+    return result;  // without a reference for this order, the hypothesis does not count
+                    // either
   for (const auto& [ngram, count] : reference_counts) result.reference += count;
   for (const auto& [ngram, count] : hypothesis.ngrams(order)) {
     result.hypothesis += count;
@@ -117,7 +119,7 @@ ChrfStats chrf_stats(std::string_view hypothesis, const std::vector<std::string_
                      const ChrfOptions& options) {
   require(!references.empty(), ErrorKind::internal, "chrF needs at least one reference");
   require(options.word_order >= 0 && options.word_order <= ChrfOptions::kMaxWordOrder, ErrorKind::internal,
-          "chrF's word order is 0, 1 or 2");
+          "chrF's word order must be 0, 1 or 2");
   auto prepare = [&](std::string_view line) { return options.lower_case ? lower_case(line) : std::string(line); };
   const std::string prepared = prepare(hypothesis);
   const std::vector<std::string_view> words = split_words(prepared);

@@ -1,7 +1,7 @@
-// trainer/metrics/chrf.h: corpus chrF and chrF++ (Popovic 2015, 2017) as sacreBLEU 2 defines them, to the last digit.
+// trainer/metrics/chrf.h: computes corpus chrF and chrF++ (Popovic 2015, 2017) as sacreBLEU 2 does, to the last digit.
 //
-// Counts of character n-grams (without white space), and of word n-grams for chrF++, add up over segments and
-// ranks; the score depends only on the sums. All functions are pure.
+// Counts of character n-grams (without white space), and of word n-grams for chrF++, add up over segments and ranks.
+// The score depends only on the sums. All functions are pure.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct ChrfOptions {
 
 struct ChrfStats {
   struct Order {
-    int64_t hypothesis = 0;  // n-grams; 0 where the reference is too short for this order
+    int64_t hypothesis = 0;  // n-grams; 0 if the reference is too short for this order
     int64_t reference = 0;
     int64_t matches = 0;
     bool operator==(const Order&) const = default;
@@ -36,7 +36,7 @@ struct ChrfStats {
 struct ChrfScore {
   double score = 0;       // 0 to 100
   std::string name;       // chrF2, chrF2++
-  std::string signature;  // everything the number depends on
+  std::string signature;  // lists everything that affects the score
 };
 
 ChrfStats chrf_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,

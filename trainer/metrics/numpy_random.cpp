@@ -57,7 +57,7 @@ NumpyRandom::NumpyRandom(uint64_t seed) {
   const std::array<uint64_t, 4> words = numpy_seed_state(seed);
   const uint128 start = uint128{words[0]} << 64 | words[1], stream = uint128{words[2]} << 64 | words[3];
   increment_ = stream << 1 | 1;
-  state_ = (increment_ + start) * kPcgFactor + increment_;  // two steps from 0, the start added between them
+  state_ = (increment_ + start) * kPcgFactor + increment_;  // two steps from 0 with the start added between them
 }
 
 uint64_t NumpyRandom::next_uint64() {

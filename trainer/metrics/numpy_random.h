@@ -1,9 +1,9 @@
-// trainer/metrics/numpy_random.h: the random numbers of numpy's default_rng(seed), so that resampling draws
+// trainer/metrics/numpy_random.h: generates the random numbers of numpy's default_rng(seed), so that resampling draws
 // the same samples as sacreBLEU.
 //
-// PCG64 (O'Neill 2014: a 128-bit linear congruential generator with the XSL-RR output) seeded through numpy's
-// SeedSequence; whole numbers below a bound by Lemire's method (2019) on 32 bits, as Generator.integers and
-// Generator.choice draw them for bounds up to 2^32. Checked against numpy by tests/reference/numpy_random.py.
+// The generator is PCG64 (O'Neill 2014: a 128-bit linear congruential generator with the XSL-RR output), seeded through
+// numpy's SeedSequence. Integers below a bound are drawn by Lemire's method (2019) on 32 bits, as Generator.integers
+// and Generator.choice do for bounds up to 2^32. tests/reference/numpy_random.py checks it against numpy.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// SeedSequence(seed).generate_state(4, uint64): the generator's state and stream, high words first.
+// Returns SeedSequence(seed).generate_state(4, uint64): the generator's state and stream, high words first.
 std::array<uint64_t, 4> numpy_seed_state(uint64_t seed);
 
 class NumpyRandom {
@@ -19,7 +19,7 @@ class NumpyRandom {
   explicit NumpyRandom(uint64_t seed);
 
   uint64_t next_uint64();
-  uint32_t next_uint32();          // two from each 64-bit number, the low word first
+  uint32_t next_uint32();          // two per 64-bit number, the low word first
   uint32_t below(uint32_t bound);  // 0 to bound - 1, all equally likely; a bound of 1 draws nothing
 
  private:
@@ -28,7 +28,7 @@ class NumpyRandom {
   bool has_high_half_ = false;
 };
 
-// The fair coins of one call of Generator.integers(2, dtype=bool): 32 from each 32-bit number, the lowest bit first.
+// The fair coins of one call of Generator.integers(2, dtype=bool): 32 per 32-bit number, the lowest bit first.
 class CoinFlips {
  public:
   explicit CoinFlips(NumpyRandom& random) : random_(random) {}

@@ -1,4 +1,4 @@
-// trainer/metrics/references.cpp: the references of one segment, and how signatures count them.
+// trainer/metrics/references.cpp: selects the references of one segment, and counts them for signatures.
 #include "trainer/metrics/references.h"
 
 #include "tensor/error.h"

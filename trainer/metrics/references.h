@@ -1,7 +1,7 @@
-// trainer/metrics/references.h: several references for each segment, shared by BLEU, chrF and TER.
+// trainer/metrics/references.h: handles several references per segment for BLEU, chrF and TER.
 //
-// references[r][i] is the r-th reference of segment i. If segments have different numbers of references, the
-// signature of the score has nrefs:var.
+// references[r][i] is the r-th reference of segment i. If segments have different numbers of references, the signature
+// of the score contains nrefs:var.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace weft {
 
-inline constexpr int kVariableReferences = -1;  // number of references: differs between segments
+inline constexpr int kVariableReferences = -1;  // the number of references differs between segments
 
 std::string num_references_field(int num_references);  // "nrefs:2", "nrefs:var"
 

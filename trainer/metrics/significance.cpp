@@ -1,4 +1,4 @@
-// trainer/metrics/significance.cpp: scores of samples, and how often they differ more than the real ones.
+// trainer/metrics/significance.cpp: scores samples, and counts how often they differ more than the real scores.
 #include "trainer/metrics/significance.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<SystemResult> real_scores(const SystemStats& stats) {
   return results;
 }
 
-// scores[system][sample]; a sample has the same segments for all systems.
+// Returns scores[system][sample]. A sample contains the same segments for all systems.
 std::vector<std::vector<double>> bootstrap_scores(const SystemStats& stats, const Resampling& resampling) {
   const int64_t num_segments = checked_segments(stats, resampling);
   NumpyRandom random(resampling.seed);
@@ -51,7 +51,7 @@ std::vector<std::vector<double>> bootstrap_scores(const SystemStats& stats, cons
   return scores;
 }
 
-// Probability of a difference above the real one by chance. The added 1 keeps p above 0 for small samples.
+// Returns the probability of a difference above the real one by chance. The added 1 keeps p above 0 for small samples.
 double p_value(const std::vector<double>& differences, double real_difference) {
   const auto exceeds = [&](double difference) { return difference > real_difference; };
   const auto count = std::count_if(differences.begin(), differences.end(), exceeds);
@@ -97,7 +97,7 @@ std::vector<SystemResult> paired_bootstrap(const SystemStats& stats, const Resam
     if (s == 0) continue;
     std::vector<double> differences;
     for (size_t i = 0; i < scores[s].size(); ++i) differences.push_back(std::abs(scores[s][i] - scores[0][i]));
-    // The samples are centred on the real difference; under the null hypothesis they would be centred on 0.
+    // The samples are centered on the real difference; under the null hypothesis they would be centered on 0.
     const double center = mean(differences);
     for (double& d : differences) d -= center;
     results[s].p_value = p_value(differences, std::abs(results[s].score - results[0].score));
@@ -111,7 +111,7 @@ std::vector<SystemResult> paired_randomisation(const SystemStats& stats, const R
   const size_t num_systems = results.size(), width = stats.systems[0].width;
   const std::vector<double> baseline = sum_of_segments(stats.systems[0]);
   std::vector<std::vector<double>> totals, differences(num_systems);
-  std::vector<SegmentStats> changes;  // system - baseline: an exchange adds it to the baseline's sums
+  std::vector<SegmentStats> changes;  // system - baseline: exchanging the outputs adds it to the baseline's sums
   for (const SegmentStats& system : stats.systems) {
     totals.push_back(sum_of_segments(system));
     changes.push_back(difference(system, stats.systems[0]));

@@ -1,12 +1,10 @@
-// trainer/metrics/significance.h: confidence intervals and paired significance tests over the segments of a
-// test set.
+// trainer/metrics/significance.h: confidence intervals and paired significance tests over segments of a test set.
 //
-// A metric keeps a few numbers for each segment; the score of a corpus or a sample depends only on their
-// sums. Bootstrap (Koehn 2004): samples of as many segments, drawn with replacement, the same for all
-// systems. Approximate randomisation (Riezler & Maxwell 2005): a coin decides for each segment whether
-// baseline and system exchange their outputs. Random numbers, order and p = (c + 1) / (n + 1) are
-// sacreBLEU's; all arithmetic is f64 (sacreBLEU uses f32 for sums of samples and some scores).
-// docs/metrics.md explains the results.
+// A metric keeps a few numbers per segment. The score of a corpus or a sample depends only on their sums. Bootstrap
+// (Koehn 2004) draws samples of as many segments, with replacement, the same for all systems. Approximate randomization
+// (Riezler & Maxwell 2005) flips a coin per segment to decide whether baseline and system exchange their outputs.
+// Random numbers, order and p = (c + 1) / (n + 1) are sacreBLEU's, but all arithmetic is f64 (sacreBLEU uses f32 for
+// sums of samples and some scores). docs/metrics.md explains the results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +15,7 @@
 
 namespace weft {
 
-struct SegmentStats {          // of one system
+struct SegmentStats {          // for one system
   int64_t width = 0;           // numbers per segment
   std::vector<double> values;  // [segments, width]
 
@@ -26,9 +24,9 @@ struct SegmentStats {          // of one system
 };
 std::vector<double> sum_of_segments(const SegmentStats& stats);
 
-struct SystemStats {  // by one metric; all systems have the same segments
+struct SystemStats {  // for one metric; all systems have the same segments
   std::function<double(std::span<const double> sums)> score;
-  std::vector<SegmentStats> systems;  // of the paired tests, the first is the baseline
+  std::vector<SegmentStats> systems;  // in paired tests the first is the baseline
 };
 
 struct Resampling {
@@ -45,10 +43,10 @@ Interval confidence_interval(std::vector<double> scores);
 struct SystemResult {
   double score = 0;
   std::optional<Interval> interval;  // by bootstrap
-  std::optional<double> p_value;     // of the difference from the baseline; none for the baseline
+  std::optional<double> p_value;     // for the difference from the baseline; none for the baseline itself
 };
 
-// One result for each system, in order.
+// Return one result per system, in order.
 std::vector<SystemResult> bootstrap_intervals(const SystemStats& stats, const Resampling& resampling);
 std::vector<SystemResult> paired_bootstrap(const SystemStats& stats, const Resampling& resampling);
 std::vector<SystemResult> paired_randomisation(const SystemStats& stats, const Resampling& resampling);

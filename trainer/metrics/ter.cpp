@@ -53,8 +53,7 @@ TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_vi
   std::vector<int64_t> edits;
   double sum_of_lengths = 0;
   for (const std::string_view reference : references) {
-    // sacreBLEU tokenizes references twice; when normalized, this splits the 's of "it's..." off in
-    // references only.
+    // sacreBLEU tokenizes references twice. With `normalized` this splits the 's of "it's..." off only in references.
     const std::vector<int> reference_words = numbers(tokenize(tokenize(reference)));
     edits.push_back(translation_edits(hypothesis_words, reference_words));
     sum_of_lengths += std::ssize(reference_words);

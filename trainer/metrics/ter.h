@@ -1,9 +1,8 @@
-// trainer/metrics/ter.h: translation edit rate (Snover et al. 2006) as Tercom and sacreBLEU 2 define it, to the last
-// digit.
+// trainer/metrics/ter.h: computes the translation edit rate (Snover et al. 2006) as Tercom and sacreBLEU 2 do.
 //
-// Counts the edits that turn a translation into its reference: words inserted, deleted or replaced, and runs
-// of words moved. Edits and lengths add up over segments and ranks; the score depends only on the sums. All
-// functions are pure.
+// It counts the edits that turn a translation into its reference: words inserted, deleted or replaced, and runs of
+// words moved. Edits and lengths add up over segments and ranks. The score depends only on the sums. All functions are
+// pure.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@ namespace weft {
 
 struct TerOptions {
   bool case_sensitive = false;
-  bool normalized = false;     // undo entities and split punctuation off first
-  bool no_punct = false;       // leave . , ? : ; ! " ( ) out
-  bool asian_support = false;  // normalized: each ideograph is a word; no_punct: without full-width marks, too
+  bool normalized = false;     // first replace entities and split punctuation off
+  bool no_punct = false;       // remove . , ? : ; ! " ( )
+  bool asian_support = false;  // normalized: each ideograph is a word; no_punct: also remove full-width marks
 };
 
 struct TerStats {
-  int64_t edits = 0;            // to the reference that needs the fewest
-  double reference_length = 0;  // words, the mean over the references
+  int64_t edits = 0;            // for the reference that needs the fewest
+  double reference_length = 0;  // words; mean over the references
 
   TerStats& operator+=(const TerStats& other);
   bool operator==(const TerStats&) const = default;
@@ -31,7 +30,7 @@ struct TerStats {
 struct TerScore {
   double score = 0;  // 100 edits / reference length; 0 is best, may exceed 100
   TerStats stats;
-  std::string signature;  // everything the number depends on
+  std::string signature;  // lists everything that affects the score
 };
 
 TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,

@@ -1,5 +1,4 @@
-// trainer/metrics/ter_edit_distance.cpp: dynamic programming row by row; rows of the previous hypothesis are
-// reused for a common prefix.
+// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses rows for a common prefix.
 #include "trainer/metrics/ter_edit_distance.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ BeamEditDistance::BeamEditDistance(std::vector<int> reference) : reference_(std:
 }
 
 int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
-  size_t num_equal = 0;  // the beam depends on the length: only hypotheses of equal length share rows
+  size_t num_equal = 0;  // only hypotheses of equal length share rows, because the beam depends on the length
   if (hypothesis.size() == hypothesis_.size()) {
     num_equal = std::mismatch(hypothesis.begin(), hypothesis.end(), hypothesis_.begin()).first - hypothesis.begin();
   }

@@ -1,8 +1,8 @@
-// trainer/metrics/ter_edit_distance.h: the edit distance of TER, in a beam around the diagonal, with its path.
+// trainer/metrics/ter_edit_distance.h: computes TER's edit distance in a beam around the diagonal, with its path.
 //
-// Unit costs; on a tie a match or substitution comes first, then the removal of a hypothesis word, then the
-// insertion of a reference word. Cells more than 25 off the diagonal are skipped, so the distance of very
-// different texts may be larger than the true one; this is part of the score's definition.
+// All costs are 1. On a tie a match or substitution comes first, then the removal of a hypothesis word, then the
+// insertion of a reference word. Cells more than 25 off the diagonal are skipped, so the distance of very different
+// texts may be larger than the true one. This is part of the score's definition.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class BeamEditDistance {
   explicit BeamEditDistance(std::vector<int> reference);  // words as numbers
 
   int operator()(const std::vector<int>& hypothesis);
-  std::vector<Edit> path() const;  // of the last call, from the first word to the last
+  std::vector<Edit> path() const;  // path of the last call, from the first word to the last
 
  private:
   struct Cell {
@@ -28,7 +28,7 @@ class BeamEditDistance {
   void fill_row(size_t i);
 
   std::vector<int> reference_, hypothesis_;
-  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: the first i hypothesis words into the first j reference words
+  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: from i hypothesis words to j reference words
 };
 
 }  // namespace weft

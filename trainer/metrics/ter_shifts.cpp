@@ -1,5 +1,4 @@
-// trainer/metrics/ter_shifts.cpp: applies the best shift of each round until none helps or too many were
-// tried.
+// trainer/metrics/ter_shifts.cpp: applies the best shift of each round until none helps or too many were tried.
 #include "trainer/metrics/ter_shifts.h"
 
 #include <algorithm>
@@ -21,7 +20,7 @@ struct Shift {
   int start = 0, length = 0;  // the run of hypothesis words
   int target = 0;             // it moves before this word
 
-  // Compares by larger gain, then longer run, earlier start, earlier target.
+  // Orders by larger gain, then longer run, earlier start, earlier target.
   bool operator<(const Shift& other) const {
     return std::tuple(gain, length, -start, -target) <
            std::tuple(other.gain, other.length, -other.start, -other.target);
@@ -41,7 +40,7 @@ std::vector<int> shifted(const std::vector<int>& words, const Shift& shift) {
 }
 
 struct Alignment {
-  std::vector<int> hypothesis_of;  // for each reference word the hypothesis word at or before it; -1: none
+  std::vector<int> hypothesis_of;  // hypothesis word at or before each reference word; -1: none
   std::vector<bool> hypothesis_wrong, reference_wrong;
 };
 
@@ -103,8 +102,7 @@ class ShiftSearch {
     return best;
   }
 
-  // Tries the run at each position next to the hypothesis words that are aligned to the same run of the
-  // reference.
+  // Tries the run at each position next to the hypothesis words that are aligned to the same run of the reference.
   void try_targets(int start, int goal, int length, std::optional<Shift>& best) {
     if (!any_in(alignment_.hypothesis_wrong, start, length) || !any_in(alignment_.reference_wrong, goal, length))
       return;
@@ -132,7 +130,7 @@ class ShiftSearch {
 }  // namespace
 
 int64_t translation_edits(std::vector<int> hypothesis, const std::vector<int>& reference) {
-  if (reference.empty()) return std::ssize(hypothesis);  // nothing to shift towards
+  if (reference.empty()) return std::ssize(hypothesis);  // there is nothing to shift towards
   return ShiftSearch(std::move(hypothesis), reference).edits();
 }
 

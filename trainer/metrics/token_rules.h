@@ -1,8 +1,6 @@
-// trainer/metrics/token_rules.h: building blocks of the tokenizers: left-to-right scans that insert spaces
-// into a line.
+// trainer/metrics/token_rules.h: building blocks of the tokenizers, which scan a line and insert spaces.
 //
-// Predicates take code points; a byte that is not UTF-8 counts as U+FFFF, a non-character that no rule
-// matches.
+// Predicates take code points. A byte that is not UTF-8 counts as U+FFFF, a non-character that no rule matches.
 #pragma once
 
 #include <string>
@@ -33,7 +31,7 @@ std::string space_around(std::string_view text, Matches matches) {
   return out;
 }
 
-// Where two neighbours match, writes before, first, between, second, after; a character belongs to one match only.
+// Where two neighbors match, writes before, first, between, second, after. A character belongs to one match only.
 template <typename Matches>
 std::string space_out(std::string_view text, Matches matches, const char* before, const char* after) {
   std::string out;

@@ -20,8 +20,8 @@ bool contains(const CharRange (&ranges)[N], char32_t c) {
   return std::any_of(std::begin(ranges), std::end(ranges), [c](CharRange r) { return c >= r.first && c <= r.last; });
 }
 
-// The first range is not Chinese: the tokenizer's authors meant the ideographs U+20000-2A6D6, but their
-// notation was parsed as four digits and one character. Published scores depend on it, so it stays.
+// The first range is not Chinese. The tokenizer's authors meant the ideographs U+20000-2A6D6, but their notation was
+// parsed as four digits and one character. Published scores depend on it, so it stays.
 bool is_chinese(char32_t c) {
   static constexpr CharRange kRanges[] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F},
                                           {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF}, {0x3400, 0x4DB5},

@@ -1,12 +1,10 @@
-// trainer/optimizer/evaluation_weights.h: for the time of an evaluation, the weights that a model is judged by in the
-// place of those that it trains with.
+// trainer/optimizer/evaluation_weights.h: replaces the training weights by the weights for evaluation while one runs.
 //
-// An optimizer has weights for evaluation if those are others than it computes gradients at
-// (Optimizer::has_evaluation_weights): an average of them. They need no memory of their own here: the memory of the
-// gradients, which is free between steps, keeps what they displace.
-//   f32: it keeps the training weights
-//   mixed precision: layers read rounded copies of the matrices, which are made again from the f32 values. It keeps the
-//     vectors, which layers read in f32
+// An optimizer has separate weights for evaluation if they differ from those at which it computes gradients
+// (Optimizer::has_evaluation_weights), for example their average. They need no memory of their own, because the memory
+// of the gradients, which is free between steps, stores what they displace:
+//   f32: the training weights
+//   mixed precision: the vectors; layers read rounded copies of the matrices, which are made again from the f32 values
 #pragma once
 
 #include "trainer/optimizer/optimizer.h"
@@ -15,11 +13,11 @@ namespace weft {
 
 class EvaluationWeights {
  public:
-  // All ranks of `dp` construct it together, between steps; the arguments outlive it. In f32 the weights are whole
-  // (ParamGather). Until it is destroyed the gradients' memory is its own.
+  // All ranks of `dp` construct it together, between steps. It uses the gradients' memory until it is destroyed.
+  // REQUIRES: the arguments outlive it, and in f32 the weights are gathered (ParamGather).
   EvaluationWeights(Context& ctx, Communicator& dp, const ParamStore& params, const Optimizer& optimizer);
-  // Puts back the training weights, bit by bit and without communication. Where ParamStore::divided() these are this
-  // rank's shard of the matrices, and all vectors: the other shards are gathered again.
+  // Restores the training weights, bit by bit and without communication. With ParamStore::divided() these are this
+  // rank's shard of the matrices and all vectors; the other shards must be gathered again.
   ~EvaluationWeights();
   EvaluationWeights(const EvaluationWeights&) = delete;
   EvaluationWeights& operator=(const EvaluationWeights&) = delete;

@@ -1,4 +1,4 @@
-// trainer/optimizer/muon.cpp: puts matrices together, and iterates.
+// trainer/optimizer/muon.cpp: assembles matrices, and iterates.
 #include "trainer/optimizer/muon.h"
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace {
 
 constexpr int kIterations = 5;
 constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;  // Jordan et al. 2024
-constexpr float kEps = 1e-7f;                               // the least norm
+constexpr float kEps = 1e-7f;                               // minimum norm
 
-// Of the iteration: bf16 where matrix products are far faster in it and the model computes in it, too.
+// Returns the type of the iteration: bf16 where matrix products are much faster in it and the model also uses it.
 DType iteration_type(const ParamStore& params) {
   return params.device() == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
 }
 
-// Memory of one matrix's iteration: [rows, cols] twice, in f32 and of the iteration, and two Gram matrices. All parts
-// begin on cache lines.
+// Lays out the memory of one matrix's iteration: [rows, cols] twice, in f32 and in the iteration's type, and two Gram
+// matrices. All parts start on cache lines.
 class Workspace {
  public:
   Workspace(DType type, int64_t rows, int64_t cols) : type_(type), rows_(rows), cols_(cols) {}
@@ -39,7 +39,7 @@ class Workspace {
   static size_t rounded(int64_t numel, DType type) {
     return (static_cast<size_t>(numel) * size_of(type) + 255) / 256 * 256;
   }
-  // Of the parts in memory: whole, product, gram, gram_square, x.
+  // The parts in memory are whole, product, gram, gram_square, x.
   size_t end_of(int part) const {
     const size_t matrix = rounded(rows_ * cols_, type_), square = rounded(side() * side(), type_);
     const size_t sizes[] = {rounded(rows_ * cols_, DType::f32), matrix, square, square,
@@ -57,7 +57,7 @@ class Workspace {
   int64_t rows_, cols_;
 };
 
-// x becomes orthogonal; on entry its norm is at most 1. `memory` as laid out by `w`; the result is w.x().
+// Makes x orthogonal in w.x(memory), whose layout is `w`. REQUIRES: its norm is at most 1.
 void iterate(Context& ctx, const Workspace& w, const Tensor& memory) {
   const Tensor x = w.x(memory), y = w.product(memory), gram = w.gram(memory), square = w.gram_square(memory);
   const bool wide = x.rows() <= x.cols();  // the smaller Gram matrix: x x^T, otherwise x^T x
@@ -79,13 +79,13 @@ size_t largest_workspace(const std::vector<MuonMatrix>& matrices, DType type) {
   return bytes;
 }
 
-// Operations of the products of an iteration.
+// Returns the FLOPs of an iteration's products.
 int64_t work_of(const MuonMatrix& m) {
   const int64_t side = std::min(m.rows, m.cols), length = std::max(m.rows, m.cols);
   return 2 * side * side * (2 * length + side);
 }
 
-struct Share {                 // of a rank of dp: consecutive matrices
+struct Share {                 // consecutive matrices of a dp rank
   size_t first = 0, last = 0;  // one past
   int64_t work = 0;
 };
@@ -100,7 +100,7 @@ std::vector<Share> shares_up_to(const std::vector<MuonMatrix>& matrices, int64_t
   return shares;
 }
 
-// Those whose largest one has the least work. The last ranks may have none.
+// Returns the shares whose largest one has the least work. The last ranks may have none.
 std::vector<Share> shares_of(const std::vector<MuonMatrix>& matrices, int ranks) {
   int64_t least = 0, enough = 0;
   for (const MuonMatrix& m : matrices) least = std::max(least, work_of(m)), enough += work_of(m);
@@ -150,7 +150,7 @@ ParamBuffer::Hole Muon::elements_of(const ParamStore& params) {
       end = p.offset + p.numel();
     } else {
       const bool between = p.spec.matrix && end > 0 && p.offset < end;
-      require(!between, ErrorKind::internal, "a table between the matrices");
+      require(!between, ErrorKind::internal, "a table lies between the matrices");
     }
   }
   hole.count = end - hole.begin;
@@ -167,17 +167,17 @@ Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Commun
       elements_(elements_of(params)),
       workspace_(params.buffer_of(largest_workspace(matrices_, type_))),
       square_(1, params.device()) {
-  require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "ranks of tp put matrices together");
+  require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "matrices split over tp need its communicator");
 }
 
-// This rank's share of the matrices, and then everyone's from its rank.
+// Orthogonalizes this rank's share of the matrices, then collects everyone's from its rank.
 void Muon::orthogonalise(Context& ctx) const {
   const int ranks = dp_ == nullptr ? 1 : dp_->size(), own = dp_ == nullptr ? 0 : dp_->rank();
   const std::vector<Share> shares = shares_of(matrices_, ranks);
   const Share& share = ctx.dry_run() ? std::ranges::max(shares, {}, &Share::work) : shares[static_cast<size_t>(own)];
   for (size_t i = share.first; i < share.last; ++i) orthogonalise_matrix(ctx, matrices_[i]);
   if (ranks == 1) return;
-  std::vector<Tensor> parts;  // that of a rank without a matrix is empty
+  std::vector<Tensor> parts;  // empty for a rank without a matrix
   for (const Share& of_rank : shares) {
     const MuonMatrix first = of_rank.work > 0 ? matrices_[of_rank.first] : MuonMatrix{};
     const MuonMatrix last = of_rank.work > 0 ? matrices_[of_rank.last - 1] : MuonMatrix{};
@@ -198,7 +198,7 @@ void Muon::orthogonalise_matrix(Context& ctx, const MuonMatrix& m) const {
   if (!m.is_whole()) {
     ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
     ops::scale_add(ctx, {.x = local, .y = own(whole)});
-    if (tp_ != nullptr) tp_->all_reduce(whole);  // each element is one rank's, all others add 0
+    if (tp_ != nullptr) tp_->all_reduce(whole);  // each element comes from one rank, and all others add 0
   }
   square_.clear(ctx);
   ops::sum_squares(ctx, {.x = whole.with_shape({whole.numel()}), .y = square_[0]});

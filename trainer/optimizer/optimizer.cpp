@@ -1,4 +1,4 @@
-// trainer/optimizer/optimizer.cpp: sums of squares, and steps.
+// trainer/optimizer/optimizer.cpp: computes sums of squares and updates.
 #include "trainer/optimizer/optimizer.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace weft {
 
 namespace {
 
-// The parts of ranges within [begin, end), or those outside of it.
+// Returns the parts of ranges inside [begin, end), or those outside.
 std::vector<ParamRange> cut(const std::vector<ParamRange>& ranges, const ParamBuffer::Hole& hole, bool inside) {
   std::vector<ParamRange> parts;
   const auto add = [&](ParamRange range, int64_t begin, int64_t end) {
@@ -45,7 +45,7 @@ Optimizer::Optimizer(const ParamStore& params, const OptimizerConfig& config, co
       shard_(shard),
       by_split_(own_pieces(params.ranges([&](const Param& p) { return params.tp_size() > 1 && p.spec.tp_dim >= 0; }))) {
   if (config.kind == OptimizerKind::muon) {
-    require(!sharded(), ErrorKind::internal, "Muon needs whole matrices");
+    require(!sharded(), ErrorKind::internal, "Muon does not support sharded matrices");
     muon_.emplace(params, config.muon_adjust, groups.tp, groups.dp);
   }
   const ParamBuffer::Hole of_muon = muon_ ? muon_->elements() : ParamBuffer::Hole{};
@@ -66,7 +66,7 @@ void Optimizer::keep(const char* prefix, const char* what, const ParamBuffer::Ho
                    .memory = params_.buffer_of(static_cast<size_t>(numel) * sizeof(float))});
 }
 
-// On the devices where it counts, ranges are long: a shard has few pieces more than buckets.
+// On devices where the number matters, ranges are long, so a shard has few more pieces than buckets.
 std::vector<Optimizer::Piece> Optimizer::own_pieces(const std::vector<ParamRange>& ranges) const {
   const int64_t num_matrices = params_.matrix_numel();
   std::vector<Piece> pieces;
@@ -106,7 +106,7 @@ OptimizerBytes Optimizer::bytes() const {
   return bytes;
 }
 
-// What an update writes.
+// Returns what an update writes.
 Tensor Optimizer::weights_of(const Piece& piece) const {
   const bool in_master = params_.divided() && piece.range.begin < params_.matrix_numel();
   return in_master ? master().slice_rows(piece.place, piece.count())
@@ -155,7 +155,7 @@ void Optimizer::update_piece(Context& ctx, ops::UpdateRule rule, const Piece& pi
   if (!sharded()) params_.refresh(ctx, piece.range);
 }
 
-// Of schedule-free steps: y = (1 - beta1) z + beta1 x, solved for x.
+// Solves y = (1 - beta1) z + beta1 x of schedule-free steps for x.
 void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const {
   if (has_average()) {
     shard_.put(ctx, average().matrices, whole.matrices);
@@ -194,7 +194,7 @@ void Optimizer::copy_values(Context& ctx, const ParamBuffer& to) const {
   copy(ctx, params_.vector_values(), to.vectors);
 }
 
-// The gradients become updates of the momentum, then orthogonalised ones.
+// Turns the gradients into updates of the momentum, then orthogonalizes them.
 void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
   for (const Piece& piece : of_muon_)
     ops::muon_momentum(ctx, {.grad = grads_of(piece),

@@ -1,8 +1,8 @@
-// trainer/optimizer/optimizer.h: the update of the flat parameters, and the norm of their gradient.
+// trainer/optimizer/optimizer.h: updates the flat parameters, and computes the norm of their gradient.
 //
-// An optimizer is a rule for each element (tensor/op/update_rules.h) with the state that it keeps, both in traits_of().
-// Muon takes the matrices and leaves the rest to Adam. With a shard (parallel/shard.h) of the matrices an optimizer
-// keeps and updates that one alone, and all of the vectors, which are few. ParamGather then brings the other shards'
+// An optimizer is a rule per element (tensor/op/update_rules.h) with the state that it keeps, both in traits_of(). Muon
+// takes the matrices and leaves the rest to Adam. With a shard (parallel/shard.h) of the matrices, an optimizer keeps
+// and updates only this shard, and all of the vectors, which are few. ParamGather then brings the other shards'
 // weights.
 #pragma once
 
@@ -29,9 +29,9 @@ constexpr EnumNames<OptimizerKind, 4> enum_names(OptimizerKind) {
 }
 
 struct OptimizerTraits {
-  ops::UpdateRule rule;           // of each element that is not Muon's
-  const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: it keeps none
-  const char* trained = nullptr;  // prefix of the weights that it trains with, if those of the model are others
+  ops::UpdateRule rule;           // for each element that Muon does not update
+  const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: it has none
+  const char* trained = nullptr;  // prefix of its training weights, if the model's differ
 };
 constexpr OptimizerTraits traits_of(OptimizerKind kind) {
   using Rule = ops::UpdateRule;
@@ -50,17 +50,18 @@ struct OptimizerConfig {
   template <typename V>
   void fields(V& v) {
     v("kind", kind,
-      "adam; muon: orthogonalised momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
+      "adam; muon: orthogonalized momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
       "weighted mean is evaluated and saved, with schedule.kind = constant; lion: the sign of a momentum, which needs "
       "a lower rate and more decay than Adam",
       OnResume::optimizer);
     v("beta1", beta1,
-      "Adam: decay of the first moment; schedule_free: share of the mean in y; lion: of the momentum in a step",
+      "Adam: decay of the first moment; schedule_free: share of the mean in y; lion: share of the momentum in a step",
       OnResume::retrains);
-    v("beta2", beta2, "Adam: decay of the second moment; lion: of the momentum", OnResume::retrains);
+    v("beta2", beta2, "Adam: decay of the second moment; lion: decay of the momentum", OnResume::retrains);
     v("eps", eps, "Adam: added to the root of the second moment", OnResume::retrains);
     v("weight_decay", weight_decay,
-      "decoupled decay of matrices, times the learning rate; biases and norms never decay", OnResume::retrains);
+      "decoupled weight decay of matrices, multiplied by the learning rate; biases and norms never decay",
+      OnResume::retrains);
     v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never", OnResume::retrains);
     v("muon_momentum", muon_momentum, "muon: decay of the momentum", OnResume::retrains);
     v("muon_adjust", muon_adjust,
@@ -70,18 +71,18 @@ struct OptimizerConfig {
   }
 };
 
-// Factor that clips a gradient of this norm to clip_norm: min(1, clip_norm / (norm + 1e-6)), as in PyTorch's
-// clip_grad_norm_; 1 if clip_norm is 0.
+// Returns the factor that clips a gradient of this norm to clip_norm: min(1, clip_norm / (norm + 1e-6)), as in
+// PyTorch's clip_grad_norm_; 1 if clip_norm is 0.
 double clip_scale(double norm, double clip_norm);
 
-// The ranks that an update needs beside this one: of a matrix split over tp, and those who share work. nullptr: none.
+// The other ranks that an update needs: tp ranks for split matrices, dp ranks to share work. nullptr: none.
 struct OptimizerGroups {
   Communicator *tp = nullptr, *dp = nullptr;
 };
 
-// What an optimizer keeps, laid out like the parameters: of the matrices [shard().numel()], and of all vectors.
+// What an optimizer keeps, laid out like the parameters: [shard().numel()] for the matrices, and all vectors.
 struct OptimizerState {
-  std::string prefix;  // of a moment's tensors in a checkpoint; empty: the average of the weights
+  std::string prefix;  // prefix of a moment's tensors in a checkpoint; empty: the average of the weights
   std::string what;    // "the first moment of "
   ParamBuffer values;
   bool is_average() const { return prefix.empty(); }
@@ -93,22 +94,22 @@ struct OptimizerBytes {  // memory
 
 class Optimizer {
  public:
-  // `shard` divides the matrices of `params`; by default it is all of them. `ema`: decay of the average of the weights
-  // (weight_average.h); 0: there is none. Of planned parameters its state is planned, too.
+  // `shard` divides the matrices of `params`; by default it contains all of them. `ema` is the decay of the average of
+  // the weights (weight_average.h); 0: no average. For planned parameters its state is planned as well.
   Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, double ema = 0,
             OptimizerGroups groups = {});
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
       : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1, /*bucket=*/int64_t{1} << 62)) {}
 
-  // Adds the sums of squared gradients, separately for parameters split over tp and for whole ones. Of a sharded
-  // optimizer the squares of all ranks of dp add up to those of the whole gradient.
+  // Adds the sums of squared gradients, separately for split and for replicated parameters. With a sharded optimizer
+  // the sums of all dp ranks add up to the squares of the whole gradient.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
   // Counts a step and sets the update's step scalars. grad_scale multiplies the gradients: clipping factor / loss
   // scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
-  // With Muon all ranks call it, and gradients are overwritten. Updates values, moments, average and all copies of the
-  // values; `scalars` are those of next_step(), on the device.
+  // Updates values, moments, average and all copies of the values. With Muon all ranks call it, and gradients are
+  // overwritten. REQUIRES: `scalars` are those of next_step(), on the device.
   void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }
@@ -120,34 +121,34 @@ class Optimizer {
   void set_rate_sums(const RateSums& sums) { rate_sums_ = sums; }
 
   bool trains_elsewhere() const { return traits_.trained != nullptr; }
-  const char* prefix_of_trained() const { return traits_.trained; }  // where trains_elsewhere()
-  // The present weights, whole in ParamStore::value_buffer(), are those that updates go on from: of the own shard, and
-  // z of schedule-free steps.
+  const char* prefix_of_trained() const { return traits_.trained; }  // REQUIRES: trains_elsewhere()
+  // Makes updates start from the current weights, which are complete in ParamStore::value_buffer(): sets the own shard,
+  // and z of schedule-free steps.
   void begin(Context& ctx) const;
 
-  // The moments, and at last the average, if there is one.
+  // Returns the moments, followed by the average if there is one.
   std::vector<OptimizerState> states() const;
   ParamBuffer first_moment() const { return values_of(kept_[0]); }
   ParamBuffer average() const { return values_of(kept_.back()); }
   OptimizerBytes bytes() const;
-  // Where ParamStore::divided(): the f32 values of this rank's matrices.
+  // Returns the f32 values of this rank's matrices. REQUIRES: ParamStore::divided().
   Tensor master() const { return master_.tensor({shard_.numel()}); }
 
   bool has_average() const { return ema_ > 0; }
-  // The average becomes the present weights, of which at least the own shard is up to date.
+  // Sets the average to the current weights. REQUIRES: at least the own shard is up to date.
   void begin_average(Context& ctx) const;
 
-  // Whether the model is evaluated with other weights than it trains with (trainer/optimizer/evaluation_weights.h).
+  // True if the model is evaluated with other weights than it trains with (trainer/optimizer/evaluation_weights.h).
   bool has_evaluation_weights() const { return has_average() || trains_elsewhere(); }
-  // Writes those of the own shard, in its places, and of all vectors: the average; or x, of which the weights are y
-  // (ScheduleFreeRule). `whole` is laid out like the parameters, and may be their memory.
+  // Writes the weights for evaluation of the own shard, in its places, and of all vectors: the average, or x where the
+  // weights are y (ScheduleFreeRule). `whole` is laid out like the parameters, and may be their memory.
   void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
 
  private:
-  // Adjacent elements with one property, all of this rank.
+  // Adjacent elements of this rank with one property.
   struct Piece {
     ParamRange range;
-    int64_t place = 0;  // of range.begin in the moments
+    int64_t place = 0;  // position of range.begin in the moments
     int64_t count() const { return range.end - range.begin; }
   };
   struct Kept {
@@ -173,8 +174,8 @@ class Optimizer {
   Shard shard_;
   std::optional<Muon> muon_;
   std::vector<Piece> by_decay_, by_split_;
-  std::vector<Piece> of_muon_;  // by_decay_ has the others
-  std::vector<Kept> kept_;      // moments, and the average
+  std::vector<Piece> of_muon_;  // by_decay_ contains the others
+  std::vector<Kept> kept_;      // moments and the average
   Buffer master_;
   RateSums rate_sums_;
   int64_t steps_ = 0;  // Adam's own count, without skipped steps

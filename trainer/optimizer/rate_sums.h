@@ -1,7 +1,7 @@
-// trainer/optimizer/rate_sums.h: what gives each step's z its weight in the mean x of schedule-free steps.
+// trainer/optimizer/rate_sums.h: computes the weight of each step's z in the mean x of schedule-free steps.
 //
 // The weight is the square of the highest rate so far, so that steps of the warm-up count less (Defazio et al. 2024,
-// section 4.3; their package has the same). c = weight / (sum of all weights) is the share of the newest z.
+// section 4.3, and their package). c = weight / (sum of all weights) is the share of the newest z.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/optimizer/schedule.cpp: warm-up, then one of five ways on.
+// trainer/optimizer/schedule.cpp: computes warm-up, then one of five schedules.
 #include "trainer/optimizer/schedule.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ double end_of(const ScheduleConfig& s, int64_t total_steps) {
   return static_cast<double>(s.decay_steps > 0 ? s.decay_steps : total_steps);
 }
 
-// Of the way from `begin` to `end`, in [0, 1].
+// Returns the progress from `begin` to `end`, in [0, 1].
 double progress(double n, double begin, double end) {
   return std::clamp((n - begin) / std::max(end - begin, 1.0), 0.0, 1.0);
 }

@@ -1,4 +1,4 @@
-// trainer/optimizer/schedule.h: the learning rate, a pure function of the step.
+// trainer/optimizer/schedule.h: computes the learning rate, a pure function of the step.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ constexpr EnumNames<ScheduleKind, 5> enum_names(ScheduleKind) {
            {"wsd", ScheduleKind::wsd}}};
 }
 
-// How the rate of `wsd` falls. With progress x from 0 to 1 through the decay: 1 - x, or 1 - sqrt(x) (Hägele et al.
-// 2024).
+// Shapes in which the rate of `wsd` decays, as functions of the progress x from 0 to 1: 1 - x, or 1 - sqrt(x) (Hägele
+// et al. 2024).
 enum class DecayShape : uint8_t { linear, one_minus_sqrt };
 constexpr EnumNames<DecayShape, 2> enum_names(DecayShape) {
   return {{{"linear", DecayShape::linear}, {"1-sqrt", DecayShape::one_minus_sqrt}}};
@@ -41,29 +41,29 @@ struct ScheduleConfig {
       "then "
       "down to min_lr over the last part: decay_share)",
       OnResume::retrains);
-    v("lr", lr, "the highest rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4",
+    v("lr", lr, "peak learning rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4",
       OnResume::retrains);
-    v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr", OnResume::retrains);
-    v("warmup_lr", warmup_lr, "where the rate begins to rise", OnResume::retrains);
+    v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr to lr", OnResume::retrains);
+    v("warmup_lr", warmup_lr, "learning rate at the start of warm-up", OnResume::retrains);
     v("decay_steps", decay_steps,
-      "step at which linear, cosine and wsd reach min_lr; 0 = the last one: of the stage, or train.steps",
+      "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or train.steps",
       OnResume::retrains);
-    v("min_lr", min_lr, "the rate never falls below it after warm-up", OnResume::retrains);
-    v("decay_share", decay_share, "wsd: share of the steps up to decay_steps in which the rate falls, the last ones",
+    v("min_lr", min_lr, "minimum learning rate after warm-up", OnResume::retrains);
+    v("decay_share", decay_share, "wsd: the last share of the steps up to decay_steps, in which the rate falls",
       OnResume::retrains);
-    v("decay_shape", decay_shape, "wsd: how it falls: linear, or 1-sqrt (fast at first)", OnResume::retrains);
+    v("decay_shape", decay_shape, "wsd: shape of the decay: linear, or 1-sqrt (fast at first)", OnResume::retrains);
   }
 };
 
-// Whether the rate falls to min_lr by a step that the schedule or the run names.
+// True if the rate falls to min_lr by a step that the schedule or the run determines.
 constexpr bool decays(ScheduleKind kind) {
   return kind == ScheduleKind::linear || kind == ScheduleKind::cosine || kind == ScheduleKind::wsd;
 }
 
-// The step after which wsd decays: (1 - decay_share) of decay_steps or, if that is 0, of total_steps.
+// Returns the step after which wsd decays: (1 - decay_share) of decay_steps or, if that is 0, of total_steps.
 double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
 
-// The rate of step 0, 1, ...; warm-up gives warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
+// Returns the rate of step 0, 1, ...; warm-up gives warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
 double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t total_steps);
 
 }  // namespace weft

@@ -1,10 +1,10 @@
 // trainer/optimizer/weight_average.h: the exponential moving average of the weights (train.ema), Polyak & Juditsky 1992
 // in the form of Marian's exponential smoothing and TensorFlow's ExponentialMovingAverage.
 //
-// It begins at the weights w_0 that training begins with. After the t-th update of the weights, t from 1,
+// It starts at the initial weights w_0 of training. After the t-th update of the weights, t from 1,
 //   average_t = average_(t-1) + (1 - d_t) (w_t - average_(t-1)),  d_t = min(decay, (1 + t) / (10 + t)).
-// The second term of d_t lets the average forget the first weights faster (both programs named above have it). It is
-// larger than decay = 0.999 after 8,990 updates. Steps that are skipped are no updates.
+// The second term of d_t, which both programs use, lets the average forget the first weights faster. It exceeds decay =
+// 0.999 after 8,990 updates. Skipped steps do not count as updates.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/plan/check_options.cpp: ranges of options, and what one of them needs of others.
+// trainer/plan/check_options.cpp: checks ranges of options, and what some of them require of others.
 #include "trainer/plan/check_options.h"
 
 #include "tensor/error.h"
@@ -50,16 +50,16 @@ void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
   beam_options(c.decode);
 }
 
-// Refuses options that would have no effect: ignoring them would cost the user a run.
+// Rejects options that would have no effect, because ignoring them would cost the user a run.
 void check_validation_options(const RunConfig& c, const BestRule& best) {
   if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
     fail(ErrorKind::usage,
-         fmt::format("train.patience_from = {} is of validations that train.patience counts in a run "
+         fmt::format("train.patience_from = {} applies only to train.patience in a run "
                      "with stages: set {}, or leave it out",
                      name_of_enum(c.train.patience_from), c.train.patience == 0 ? "train.patience" : "stage.NAME.mix"));
   if (c.train.validate_command.empty() && c.train.validate_command_minutes != TrainConfig().validate_command_minutes)
     fail(ErrorKind::usage,
-         fmt::format("train.validate_command_minutes = {} is of train.validate_command: set that, or leave this out",
+         fmt::format("train.validate_command_minutes = {} applies only to train.validate_command: set both, or neither",
                      c.train.validate_command_minutes));
   if (c.train.patience > 0 && !validates(c))
     fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
@@ -80,7 +80,7 @@ void check_validation_options(const RunConfig& c, const BestRule& best) {
 void check_rollback(const RunConfig& c) {
   if (c.train.on_divergence == OnDivergence::rollback && c.train.save_every == 0 && c.train.save_minutes == 0)
     fail(ErrorKind::usage,
-         "train.on_divergence = rollback needs checkpoints to go back to: set train.save_every or train.save_minutes");
+         "train.on_divergence = rollback needs checkpoints: set train.save_every or train.save_minutes");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// trainer/plan/check_options.h: refuses options out of range, and those that do not go together, before any file is
-// read.
+// trainer/plan/check_options.h: rejects options that are out of range or do not fit together, before any file is read.
 #pragma once
 
 #include "trainer/config/run_config.h"
@@ -8,11 +7,11 @@
 
 namespace weft {
 
-// Each throws an Error of kind usage that names the options.
+// Throws an Error of kind usage that names the options.
 void check_options(const RunConfig& config, const std::vector<Stage>& stages, const BestRule& best);
 
-// Whether the rows of its blocks can be split over tp, if parallel.sequence asks for it; an Error if they cannot.
-// Source rows are known.
+// True if parallel.sequence is off, or the rows of blocks can be split over tp as it asks; require_even_rows() throws
+// otherwise. REQUIRES: source rows are known.
 bool splits_evenly(const RunConfig& config);
 void require_even_rows(const RunConfig& config);
 

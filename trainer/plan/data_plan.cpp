@@ -1,4 +1,4 @@
-// trainer/plan/data_plan.cpp: sentences about stages and corpora.
+// trainer/plan/data_plan.cpp: writes sentences about stages and corpora.
 #include "trainer/plan/data_plan.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string describe_corpus(const MixCorpus& corpus) {
                      *corpus.min_score);
 }
 
-// Shares are of pairs: a block holds as many of a mean pair of the mix as fit.
+// Shares count pairs. A block holds as many mean pairs of the mix as fit.
 struct MixRates {
   explicit MixRates(const Stage& stage, const BatchConfig& batch) {
     for (const MixCorpus& corpus : stage.corpora) {
@@ -40,18 +40,18 @@ struct MixRates {
   double weights = 0, source = 0, target = 0, pairs_a_step = 0;
 };
 
-// Of a stage: its own schedule, and whether the run ends before it.
+// Describes a stage's own schedule, and whether the run ends before the stage.
 std::string describe_course(const std::vector<Stage>& stages, size_t index, const RunConfig& c) {
   std::string text;
   if (stages[index].schedule)
     text = "; " + describe_schedule(*stages[index].schedule, steps_to_decay(stages, index, c.train.steps));
   for (size_t i = 0; i <= index; ++i)
     if (const std::optional<int64_t> before = steps_before(stages, i); before && *before >= c.train.steps)
-      return text + fmt::format("; NEVER BEGINS: train.steps = {} ends the run before", c.train.steps);
+      return text + fmt::format("; NEVER STARTS: train.steps = {} ends the run before", c.train.steps);
   return text;
 }
 
-// Blocks have the same shape in all stages; in those of another ratio one side stays partly empty.
+// Blocks have the same shape in all stages, so in stages of another ratio one side is partly empty.
 std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
   const double ratio =
       rates.source / rates.target * static_cast<double>(batch.rows) / static_cast<double>(batch.source_rows);
@@ -81,7 +81,7 @@ std::vector<std::pair<std::string, std::string>> describe_data(const ResolvedRun
       const double steps = static_cast<double>(corpus.num_usable) / (share * rates.pairs_a_step);
       rows.emplace_back(
           rows.empty() ? "data" : "",
-          fmt::format("{}{:.1f} % of the pairs from {}; about {:.0f} step{} an epoch", stage.name.empty() ? "" : "  ",
+          fmt::format("{}{:.1f} % of the pairs from {}; about {:.0f} step{} per epoch", stage.name.empty() ? "" : "  ",
                       100 * share, describe_corpus(corpus), steps, std::lround(steps) == 1 ? "" : "s"));
     }
   }
@@ -94,8 +94,8 @@ std::string describe_epoch(const ResolvedRun& run) {
   const MixCorpus& corpus = stages[0].corpora[0];
   const double used = static_cast<double>(corpus.num_usable) / static_cast<double>(corpus.num_pairs);
   const BatchConfig& batch = run.config.batch;
-  return fmt::format("; about {:.0f} steps an epoch", used * static_cast<double>(corpus.manifest().target_rows()) /
-                                                          static_cast<double>(batch.rows * batch.blocks));
+  return fmt::format("; about {:.0f} steps per epoch", used * static_cast<double>(corpus.manifest().target_rows()) /
+                                                           static_cast<double>(batch.rows * batch.blocks));
 }
 
 std::string describe_validation_sets(const std::vector<ValidationSet>& sets) {

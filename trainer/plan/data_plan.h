@@ -9,13 +9,13 @@
 
 namespace weft {
 
-// Rows of the plan, with their names: stages and corpora. With one corpus: that.
+// Returns rows of the plan with their names: stages and corpora, or the only corpus.
 std::vector<std::pair<std::string, std::string>> describe_data(const ResolvedRun& run);
 
-// "; about 120 steps an epoch" with one corpus, otherwise nothing: each has its own.
+// Returns "; about 120 steps per epoch" with one corpus, otherwise "", because each corpus has its own epochs.
 std::string describe_epoch(const ResolvedRun& run);
 
-// Of several sets: what their names stand for.
+// Returns what the names of several sets refer to.
 std::string describe_validation_sets(const std::vector<ValidationSet>& sets);
 
 }  // namespace weft

@@ -10,8 +10,7 @@ namespace {
 
 constexpr int64_t kFewestRows = 64;  // smaller blocks are not proposed
 
-// Options with which the run fits: recomputation, or blocks of half as many rows and twice as many of them in
-// a step.
+// Returns options with which the run fits: recomputation, or twice as many blocks of half as many rows per step.
 std::string remedy(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
   const auto fits = [&](const RunConfig& c) { return plan_tensors(c, tp, device).tensors() <= available; };
   const auto with_recompute = [](RunConfig c) {
@@ -27,7 +26,7 @@ std::string remedy(const RunConfig& config, const TensorParallel& tp, Device dev
     if (fits(c)) return "it fits with " + options;
     if (fits(with_recompute(c))) return fmt::format("it fits with --train.recompute {}", options);
   }
-  return fmt::format("no smaller block makes it fit: a smaller model, or more {} and a higher parallel.tp, need less",
+  return fmt::format("smaller blocks do not fit either: use a smaller model, or more {} and a higher parallel.tp",
                      device == Device::cuda ? "GPUs" : "machines");
 }
 
@@ -40,7 +39,7 @@ std::string require_fit(const RunConfig& config, const TensorParallel& tp, Devic
   if (needed <= available) {
     const size_t roomy = available > kRoomForLibraries ? available - kRoomForLibraries : 0;
     return fmt::format(
-        "only {} of the GPU's memory are left for CUDA's libraries and NCCL, which may take more; with {} "
+        "only {} of the GPU's memory are left for CUDA's libraries and NCCL, which may need more; with {} "
         "left for them {}",
         format_bytes(available - needed), format_bytes(kRoomForLibraries), remedy(config, tp, device, roomy));
   }

@@ -10,16 +10,16 @@
 
 namespace weft {
 
-// An Error of kind usage if this rank's planned tensors do not fit into `available` bytes; it has the missing
-// bytes and the options that would make them fit. Returns a remark if they leave less than kRoomForLibraries,
-// else nothing. `config` is resolved, its precision decided.
+// Throws an Error of kind usage, with the missing bytes and the options that help, if this rank's planned tensors do
+// not fit into `available` bytes. Returns a remark if they leave less than kRoomForLibraries, otherwise "". REQUIRES:
+// `config` is resolved, including its precision.
 std::string require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
                         const std::string& gpu = "the GPU");
 
-// The same for this rank's GPU; ranks that share it divide its free memory.
+// Does the same for this rank's GPU. Ranks that share it divide its free memory.
 std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own);
 
-// An Error of kind usage if `plan` exceeds the memory that this machine or its control group allows.
+// Throws an Error of kind usage if `plan` exceeds the memory that this machine or its control group allows.
 void require_fit_on_host(const RunConfig& config, const TensorParallel& tp, const MemoryPlan& plan, size_t allowed);
 
 // CUDA's libraries, kernels, graphs and NCCL's buffers allocate memory on first use, usually hundreds of MiB.

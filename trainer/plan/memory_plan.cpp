@@ -1,4 +1,4 @@
-// trainer/plan/memory_plan.cpp: dry runs, totals of the corpus, and the resident memory of this process.
+// trainer/plan/memory_plan.cpp: adds up dry runs, totals of the corpus, and the resident memory of this process.
 #include "trainer/plan/memory_plan.h"
 
 #include <algorithm>
@@ -21,15 +21,15 @@
 namespace weft {
 namespace {
 
-// Libraries loaded on first use, threads' stacks, code that oneDNN generates: measured.
+// Libraries loaded on first use, threads' stacks, and code that oneDNN generates: measured.
 constexpr size_t kUsedLater = 8 << 20;
 
 // Buffers of the MPI library, shared with the ranks of the same machine: measured with two ranks.
 constexpr size_t kMessageBuffers = 12 << 20;
 
-// All gradient buckets may be in flight at once, each with the other ranks' parts of this rank's share.
-// Collectives over tp run one at a time; the largest has a block's rows. Tensors that a GPU sends through the
-// host have a copy there too; gathers and scatters one of what is received, besides.
+// All gradient buckets may be in flight at once, each with the other ranks' parts of this rank's share. Collectives
+// over tp run one at a time, and the largest has a block's rows. Tensors that a GPU sends through the host have a copy
+// there as well, and gathers and scatters have another one of what they receive.
 size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
   const bool copied = stages_through_host(own, c.parallel.communication);
   if (own.device != Device::cpu && !copied) return 0;
@@ -67,7 +67,7 @@ size_t largest_share_of_a_checkpoint(const RunConfig& c, const Context& dry, Pla
 size_t data_bytes(const ResolvedRun& run) {
   const RunConfig& c = run.config;
   const auto dp = static_cast<int>(c.parallel.dp);
-  size_t bytes = 0;  // of the stage that needs most
+  size_t bytes = 0;  // for the stage that needs most
   for (const Stage& stage : run.stages) bytes = std::max(bytes, read_ahead_bytes(stage.corpora, c.batch, dp));
   for (const ValidationSet& set : run.valid) bytes += all_blocks_bytes(*set.opened, c.batch, dp);
   return translates(c) ? bytes + tokenizer_bytes(*run.valid.front().opened) : bytes;

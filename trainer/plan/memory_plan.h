@@ -1,8 +1,8 @@
-// trainer/plan/memory_plan.h: peak memory of one rank, known before the first step.
+// trainer/plan/memory_plan.h: computes the peak memory of one rank before the first step.
 //
-// Dry runs of the real passes count tensors exactly; the loader's memory is estimated from the totals of the
-// corpus; the program itself is measured. With a GPU, tensors are in its memory and the rest is on the host;
-// on a CPU everything is resident memory of the process. docs/memory.md explains each part.
+// Dry runs of the real passes count tensors exactly. The loader's memory is estimated from the totals of the corpus.
+// The program itself is measured. With a GPU, tensors are in its memory and the rest is on the host. On a CPU
+// everything is resident memory of the process. docs/memory.md explains each part.
 #pragma once
 
 #include <cstddef>
@@ -16,36 +16,37 @@ namespace weft {
 
 struct MemoryPlan {  // bytes
   Device device = Device::cpu;
-  size_t parameters = 0;  // and the table of sinusoids
-  size_t copies = 0;      // of the parameters: rounded ones, not in f32, and packed ones
+  size_t parameters = 0;  // including the table of sinusoids
+  size_t copies = 0;      // parameters rounded to a type other than f32, or packed
   size_t gradients = 0, moments = 0;
-  size_t average = 0;      // of the weights (train.ema)
+  size_t average = 0;      // average of the weights (train.ema)
   size_t activations = 0;  // the arena of one block
   size_t scratch = 0;      // work space of GEMMs and attention
   size_t translation = 0;  // caches and arena of the validation's decoder
-  size_t messages = 0;     // of reductions in flight between ranks
+  size_t messages = 0;     // reductions in flight between ranks
   size_t saving = 0;       // the copy of what this rank writes of a checkpoint
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
 
-  size_t packed = 0, workspace = 0;  // of copies; of scratch: the optimizer's
-  size_t less_by_shards = 0;         // than without parallel.zero: of parameters, moments and average
+  size_t packed = 0, workspace = 0;  // parts of copies, and of scratch: the optimizer's
+  size_t less_by_shards = 0;         // saving of parallel.zero in parameters, moments and average
 
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + average + activations + scratch + translation;
   }
-  // As a GPU would have them, planned on a CPU: without packed copies, the ops' scratch and the validation's decoder.
+  // Estimates a GPU's tensors, if planned on a CPU: without packed copies, the ops' scratch and the validation's
+  // decoder.
   size_t tensors_of_gpu() const { return tensors() - packed - (scratch - workspace) - translation; }
   size_t total() const { return tensors() + messages + saving + data + program; }
 };
 
-// Plan of this rank's part of a run whose precision is decided. Neither allocates parameters nor communicates.
+// Plan this rank's part of a run. Neither allocates parameters nor communicates. REQUIRES: the precision is resolved.
 MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const RankDevice& own = {});
 MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Device device);  // only the tensors
 
 // "1.2 GiB per rank: parameters 240 MiB, ...": the total, its three largest parts, and the sum of the others.
 std::string describe(const MemoryPlan& memory, const char* storage);
 
-size_t resident_bytes();  // of this process, now; 0 if that is unknown
+size_t resident_bytes();  // current size of this process; 0 if unknown
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/plan/open_data.cpp: reads manifests; lengths only where a manifest leaves it open whether pairs fit.
+// trainer/plan/open_data.cpp: reads manifests, and lengths only where a manifest does not show whether pairs fit.
 #include "trainer/plan/open_data.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kChunk = 65536;  // lengths read at once
 
-// Of a folder that `option` names, whose whole value is `text`. For a folder that is not there the Error says how to
-// write names that would be read as several, or with a weight.
+// Opens a folder that `option` names, whose complete value is `text`. If the folder does not exist, the Error explains
+// how to write names that would be read as several names, or with a weight.
 std::shared_ptr<Corpus> open_corpus(const std::string& option, const std::string& text, const std::string& folder) try {
   return std::make_shared<Corpus>(folder);
 } catch (const Error& e) {
@@ -38,7 +38,7 @@ bool is_same_tokenizer(const Manifest& a, const Manifest& b) {
 void require_usable(const MixCorpus& corpus, const MixCorpus& first, const std::string& option) {
   if (corpus.num_pairs == 0)
     fail(ErrorKind::data,
-         fmt::format("{} = {}: the corpus holds no pairs; pack one that does with `weft pack`", option, corpus.folder));
+         fmt::format("{} = {}: the corpus contains no pairs; pack it again with `weft pack`", option, corpus.folder));
   if (!is_same_tokenizer(corpus.manifest(), first.manifest()))
     fail(ErrorKind::usage,
          fmt::format("{}: {} was packed with another tokenizer than {}: pack it again with --tokenizer {}/{}", option,
@@ -51,7 +51,7 @@ void open_validation_set(const RunConfig& c, const MixCorpus& training, Validati
   const Manifest& valid = set.opened->manifest();
   if (valid.variants.count > 0)
     fail(ErrorKind::usage,
-         fmt::format("{}: {} has {} variants of each pair, and a held-out set must have one text: pack it without "
+         fmt::format("{}: {} has {} variants per pair, but a held-out set must have one: pack it without "
                      "--variants",
                      option, set.folder, valid.variants.count));
   if (is_same_tokenizer(valid, training.manifest())) return;
@@ -83,7 +83,7 @@ bool has_a_pair_that_fits(const MixCorpus& used, int64_t variant, const BatchCon
 void require_a_pair(const MixCorpus& used, const std::string& option, const BatchConfig& batch) {
   const Manifest& m = used.manifest();
   if (used.min_score && !m.columns.score)
-    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: name the corpora that have some, as "
+    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: name the corpora that have scores, as "
                                        "FOLDER:{}, or pack it again with --scores",
                                        option, used.folder, *used.min_score));
   int64_t variant = 0;
@@ -97,7 +97,7 @@ void require_a_pair(const MixCorpus& used, const std::string& option, const Batc
                    used.min_score ? " with this score" : "", batch.source_rows, batch.rows));
 }
 
-// The rows of the longest sentence that a block will hold: pairs longer than a block are left out.
+// Returns the rows of the longest sentence that a block will hold. Pairs longer than a block are left out.
 int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
   int64_t longest = 0;
   std::vector<PairLength> lengths;

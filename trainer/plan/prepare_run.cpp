@@ -1,5 +1,4 @@
-// trainer/plan/prepare_run.cpp: finds the checkpoint to resume from, decides the precision, checks that the
-// run fits.
+// trainer/plan/prepare_run.cpp: finds the checkpoint to resume from, chooses the precision, checks that the run fits.
 #include "trainer/plan/prepare_run.h"
 
 #include <algorithm>
@@ -25,10 +24,10 @@ namespace {
 
 struct Origin {
   std::string checkpoint, precision;
-  size_t num_stages = 1;  // of the data, that have begun; on the main rank
+  size_t num_stages = 1;  // started stages of the data; on the main rank
 };
 
-// The main rank looks for a checkpoint and broadcasts it.
+// Finds a checkpoint on the main rank and broadcasts it.
 Origin find_origin(const RunConfig& c, Communicator& world) {
   const Origin found = all_or_none(world, [&]() -> Origin {
     if (!world.is_main_rank() || c.train.fresh) return {};
@@ -76,7 +75,7 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_positions=*/1);
   const bool on_host = mesh.device() == Device::cpu;
-  if (on_host) params.require_memory();  // tables of such a width would take minutes to plan
+  if (on_host) params.require_memory();  // planning tables of such a width would take minutes
   const MemoryPlan memory = plan_memory(run, tp, mesh.own());
   if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
   const std::string plan = describe_plan(run, params, memory, mesh.own(), run.placement);

@@ -1,5 +1,4 @@
-// trainer/plan/prepare_run.h: all decisions before a run allocates or writes anything, shared by training and
-// --dry-run.
+// trainer/plan/prepare_run.h: makes all decisions before a run allocates or writes anything, also for --dry-run.
 #pragma once
 
 #include <string>
@@ -10,24 +9,23 @@
 
 namespace weft {
 
-struct PreparedRun : ResolvedRun {  // its precision decided
-  RunConfig kept;                   // what the run's folder and checkpoints keep of it
-  std::string config_text;          // the same as text
-  std::string resume_from;          // the checkpoint that the run resumes from; empty: a new run
+struct PreparedRun : ResolvedRun {  // including its precision
+  RunConfig kept;                   // the configuration that the run's folder and checkpoints keep
+  std::string config_text;          // `kept` as text
+  std::string resume_from;          // checkpoint to resume from; empty: a new run
   PlacementReport placement;        // on the main rank
-  std::string remark;               // a line on the precision for the plan, or empty
+  std::string remark;               // a line about the precision for the plan, or empty
 };
 
-// `own`: this rank's device. All ranks call it, before any op, and get the same
-// result. Binds them to cores.
-// Options that the run would refuse are an Error of kind usage.
+// Prepares a run and binds the ranks to cores. All ranks call it, before any op, and get the same result. Throws an
+// Error of kind usage for options that the run would reject. `own` is this rank's device.
 PreparedRun prepare_run(ResolvedRun resolved, const RankDevice& own, Communicator& world);
 
-// The plan for the ranks of a tp group, as one screen of text.
+// Returns the plan for the ranks of a tp group, as one screen of text.
 std::string plan_run(const PreparedRun& run, const Mesh& mesh);
 
-// An Error of kind usage if the tensors do not fit into the ranks' GPUs; a warning if they barely do; otherwise empty.
-// All ranks of `mesh` call it.
+// Throws an Error of kind usage if the tensors do not fit into the ranks' GPUs. Returns a warning if they barely fit,
+// otherwise "". All ranks of `mesh` call it.
 std::string require_fit_on_gpus(const PreparedRun& run, const Mesh& mesh);
 
 }  // namespace weft

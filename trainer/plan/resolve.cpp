@@ -1,4 +1,4 @@
-// trainer/plan/resolve.cpp: the order in which options, corpora and ranks are checked.
+// trainer/plan/resolve.cpp: checks options, corpora and ranks in order.
 #include "trainer/plan/resolve.h"
 
 #include <filesystem>
@@ -34,8 +34,9 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
                      corpus.folder));
 }
 
-// Of the run that this one resumes: its blocks keep their shape, whatever its data is now. The link `latest` may be
-// missing after a crash, and the newest checkpoint may be damaged: the run then resumes from one before it.
+// Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. The
+// link `latest` may be missing after a crash, and the newest checkpoint may be damaged. The run then resumes from an
+// earlier one.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   const std::string root = c.train.output + "/checkpoints";
   if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;
@@ -43,13 +44,13 @@ std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
     try {
       verify_small_files(folder, read_checkpoint_manifest(folder));
       return kept_config(folder).batch.source_rows;
-    } catch (const Error&) {  // find_latest_checkpoint() passes it over, and says why
+    } catch (const Error&) {  // find_latest_checkpoint() skips it, and reports why
     }
   }
   return std::nullopt;
 }
 
-// By this rank alone.
+// Reads on this rank, without communication.
 ResolvedRun read(const RunConfig& wanted, int ranks) {
   std::vector<Stage> stages = parse_stages(wanted);
   if (stages.empty())

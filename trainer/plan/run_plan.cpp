@@ -1,4 +1,4 @@
-// trainer/plan/run_plan.cpp: the rows of the one-screen plan.
+// trainer/plan/run_plan.cpp: writes the rows of the one-screen plan.
 #include "trainer/plan/run_plan.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kTextColumn = 15;
 
-// Ranks that wait in every step because others have a block more.
+// Describes ranks that wait in every step because others have one block more.
 std::string describe_idle_ranks(const RunConfig& c) {
   const int64_t dp = c.parallel.dp, most = (c.batch.blocks + dp - 1) / dp, without = most * dp - c.batch.blocks;
   if (without == 0) return "";
@@ -33,9 +33,8 @@ std::string describe_idle_ranks(const RunConfig& c) {
 std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
   const bool alone = own.num_sharing == 1;
-  std::string text =
-      fmt::format("{} ({}){}", gpu.name, gpu.version,
-                  alone ? ", one for each rank" : fmt::format(", up to {} ranks on one", own.num_sharing));
+  std::string text = fmt::format("{} ({}){}", gpu.name, gpu.version,
+                                 alone ? ", one per rank" : fmt::format(", up to {} ranks on one", own.num_sharing));
   if (!stages_through_host(own, c.parallel.communication) || c.parallel.dp * c.parallel.tp == 1) return text;
   text += ", all-reduces through the hosts' memory";
   if (c.parallel.communication == Communication::automatic && !own.without_nccl.empty())
@@ -122,7 +121,7 @@ void PlanText::add_updates(const RunConfig& c) {
   if (const std::string text = describe_fall_by_steps(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
-    row("no effect", options + ": of another kind of schedule or optimizer");
+    row("no effect", options + ": for another kind of schedule or optimizer");
   if (!validates(c) && (c.train.keep_best != TrainConfig().keep_best || c.train.keep_best_checkpoints != 1))
     row("no effect", "what is kept as best: the run has no validations (data.valid, train.validate_every)");
 }
@@ -130,10 +129,10 @@ void PlanText::add_updates(const RunConfig& c) {
 void PlanText::add_memory(const RunConfig& c, const MemoryPlan& memory, bool mixed) {
   row("memory", describe(memory, name_of(storage_of(c.train.precision))));
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
-    row("", fmt::format("{} less a rank: moments{} divided over dp: parallel.zero", format_bytes(memory.less_by_shards),
-                        mixed ? " and f32 weights" : ""));
+    row("", fmt::format("{} less per rank: moments{} sharded over dp: parallel.zero",
+                        format_bytes(memory.less_by_shards), mixed ? " and f32 weights" : ""));
   if (c.parallel.gradient_type != GradientType::f32 && c.parallel.dp > 1)
-    row("", fmt::format("gradients between ranks in {}, 2 bytes more for each parameter: parallel.gradient_type",
+    row("", fmt::format("gradients between ranks in {}, 2 bytes more per parameter: parallel.gradient_type",
                         name_of_enum(c.parallel.gradient_type)));
   if (c.parallel.sequence && c.parallel.tp > 1)
     row("", fmt::format("activations between tensor-parallel layers: 1/{} of the rows each: parallel.sequence",

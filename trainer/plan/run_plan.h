@@ -1,4 +1,4 @@
-// trainer/plan/run_plan.h: the plan of a run, which is printed before its first step.
+// trainer/plan/run_plan.h: describes a run before its first step.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace weft {
 
-// Elements of the vocabulary tables, [V, D] each; "without vocabulary tables" excludes them.
+// Returns the elements of the vocabulary tables, [V, D] each, which "without vocabulary tables" excludes.
 int64_t vocabulary_numel(const ParamStore& params);
 
-// One screen: model, parameters, grid, what ranks got, precision, blocks, steps an epoch, schedule, memory.
+// Returns one screen: model, parameters, grid, devices of ranks, precision, blocks, steps per epoch, schedule, memory.
 std::string describe_plan(const ResolvedRun& run, const ParamStore& params, const MemoryPlan& memory,
                           const RankDevice& own, const PlacementReport& placement);
 // Breaks its rows between words at the width of the terminal. Logs keep it with one line per row.

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Without what a rank has for itself, which changes no number.
+// Omits what belongs to one rank and changes no number.
 std::string text_to_compare(RunConfig config) {
   config.parallel.timeout = 0;
   return text_to_keep(config);
@@ -45,7 +45,7 @@ void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
                                          first_difference(main_text, config_text)));
     if (digests != main_digests)
       fail(ErrorKind::usage,
-           fmt::format("rank {} sees another corpus than rank 0 in {} or {}: all ranks need the same "
+           fmt::format("rank {} finds another corpus than rank 0 in {} or {}: all ranks need the same "
                        "files",
                        world.rank(), fmt::join(training_folders(run.stages), ", "), run.config.data.valid));
   });

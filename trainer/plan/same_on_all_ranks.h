@@ -1,5 +1,4 @@
-// trainer/plan/same_on_all_ranks.h: each rank reads its own command line and its own files; a run needs the
-// same ones.
+// trainer/plan/same_on_all_ranks.h: checks that all ranks were given the same command line and files.
 #pragma once
 
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace weft {
 
-// All ranks call it. A usage Error names the first option, or the corpus, of a rank that differs from the main
-// rank's.
+// Throws a usage Error that names the first option, or the corpus, of a rank that differs from the main rank's. All
+// ranks call it.
 void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world);
 
 }  // namespace weft

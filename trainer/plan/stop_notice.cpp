@@ -1,4 +1,4 @@
-// trainer/plan/stop_notice.cpp: reads what mpirun and `weft launch` set.
+// trainer/plan/stop_notice.cpp: reads variables that mpirun and `weft launch` set.
 #include "trainer/plan/stop_notice.h"
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 namespace weft {
 
 std::string stop_notice() {
-  constexpr int kEnoughSeconds = 60;  // for a step and a save of most runs
+  constexpr int kEnoughSeconds = 60;  // enough for a step and a save of most runs
   constexpr int kOpenMpisSeconds = 1;
   const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
   const char* const given = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
@@ -16,7 +16,7 @@ std::string stop_notice() {
   const bool alone = ranks == nullptr || std::atoi(ranks) < 2;
   if (alone || std::getenv(kLaunchVariable) != nullptr || seconds >= kEnoughSeconds) return "";
   return fmt::format(
-      "mpirun kills the ranks {} s after Ctrl-C, also during a step or a save; `weft launch -n {} train ...` waits",
+      "mpirun kills the ranks {} s after Ctrl-C, even during a step or a save; `weft launch -n {} train ...` waits",
       seconds, ranks);
 }
 

@@ -1,4 +1,4 @@
-// trainer/plan/update_options.cpp: what goes together, and what does not.
+// trainer/plan/update_options.cpp: checks which options fit together.
 #include "trainer/plan/update_options.h"
 
 #include "tensor/error.h"
@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// By their sections: the run's, and those of stages.
+// Returns the schedules of the run and its stages by section.
 std::vector<std::pair<std::string, const ScheduleConfig*>> all_schedules(const RunConfig& c) {
   std::vector<std::pair<std::string, const ScheduleConfig*>> schedules = {{"schedule", &c.schedule}};
   for (const StageConfig& stage : c.stages)
@@ -19,7 +19,7 @@ void require_not_negative(T value, const std::string& section, const char* optio
   if (!(value >= 0)) fail(ErrorKind::usage, fmt::format("{}.{} = {} must be at least 0", section, option, value));
 }
 
-// Of stages that begin a known number of steps after their schedule, and before the run ends.
+// Checks stages that start a known number of steps after their schedule, and before the run ends.
 void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stages) {
   const ScheduleConfig* schedule = &c.schedule;
   std::string section = "schedule";
@@ -33,7 +33,7 @@ void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stage
       first = i, total = steps_to_decay(stages, i, c.train.steps);
     } else if (schedule->lr > 0 && done && total && learning_rate(*schedule, *done, *total) == 0) {
       fail(ErrorKind::usage, fmt::format("stage.{} would train at a rate of 0: {} has fallen to {}.min_lr = 0 when it "
-                                         "begins; set {}.lr, or {}.min_lr or decay_steps",
+                                         "starts; set {}.lr, or {}.min_lr or decay_steps",
                                          stages[i].name, section, section, schedule_section(stages[i].name), section));
     }
   }
@@ -52,7 +52,7 @@ void check_optimizer(const RunConfig& c) {
                      c.parallel.zero));
   if (o.kind != OptimizerKind::schedule_free) return;
   if (c.train.ema > 0)
-    fail(ErrorKind::usage, fmt::format("train.ema = {} is a second average beside that of optimizer.kind = "
+    fail(ErrorKind::usage, fmt::format("train.ema = {} would add a second average to that of optimizer.kind = "
                                        "schedule_free: set train.ema = 0",
                                        c.train.ema));
   if (!(o.beta1 > 0))
@@ -62,7 +62,7 @@ void check_optimizer(const RunConfig& c) {
                      o.beta1));
   for (const auto& [section, schedule] : all_schedules(c))
     if (schedule->kind != ScheduleKind::constant)
-      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free takes the place of a falling rate: set "
+      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free replaces a falling rate: set "
                                          "{}.kind = constant (it is {}), with {}.warmup",
                                          section, name_of_enum(schedule->kind), section));
 }
@@ -94,12 +94,12 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
   if (static_cast<double>(s.warmup) <= stable) return;
   const bool is_of_stage = section != "schedule";
   fail(ErrorKind::usage,
-       fmt::format("{}.warmup = {} ends after step {:.0f}{}, where the decay of {}.kind = wsd begins: lower "
+       fmt::format("{}.warmup = {} ends after step {:.0f}{}, where the decay of {}.kind = wsd starts: lower "
                    "{}.warmup or {}.decay_share = {}, or raise {}",
                    section, s.warmup, stable, is_of_stage ? " of the stage" : "", section, section, section,
                    s.decay_share,
                    s.decay_steps > 0 ? section + ".decay_steps"
-                   : is_of_stage     ? "the steps of the stage, or else train.steps"
+                   : is_of_stage     ? "the steps of the stage, or train.steps"
                                      : "train.steps"));
 }
 
@@ -117,7 +117,7 @@ void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {
 
 std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps) {
   if (total_steps && *total_steps > 0 && *total_steps < s.warmup)
-    return fmt::format("rate up to {:.3g}, not {}: these are fewer steps than the warm-up's {}",
+    return fmt::format("rate up to {:.3g}, not {}: warm-up, {} steps, is not completed",
                        learning_rate(s, *total_steps - 1, *total_steps), s.lr, s.warmup);
   std::string text = fmt::format("rate up to {} after {} of warm-up", s.lr, s.warmup);
   if (!decays(s.kind)) return text;
@@ -132,7 +132,7 @@ std::string describe_fall_by_steps(const RunConfig& c) {
   const auto schedules = all_schedules(c);
   if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
     return "";
-  return "the rate falls by steps: if train.minutes ends the run before, it ends at a higher rate";
+  return "the rate falls by steps: if train.minutes ends the run earlier, it ends at a higher rate";
 }
 
 std::string describe_options_without_effect(const RunConfig& c) {

@@ -1,4 +1,4 @@
-// trainer/report/append_file.cpp: opens, shortens and appends.
+// trainer/report/append_file.cpp: opens, truncates and appends.
 #include "trainer/report/append_file.h"
 
 #include <fcntl.h>
@@ -13,13 +13,13 @@
 namespace weft {
 
 AppendFile::AppendFile(const std::string& path, size_t size) : path_(path) {
-  // Neither through a link, which would shorten another file, nor to a pipe, which would wait for a reader.
+  // Rejects a link, which would truncate another file, and a pipe, which would wait for a reader.
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (file_ < 0) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   if (::ftruncate(file_, static_cast<off_t>(size)) != 0) {
     const int error = errno;
     ::close(file_);
-    fail(ErrorKind::io, fmt::format("cannot shorten '{}': {}", path, std::strerror(error)));
+    fail(ErrorKind::io, fmt::format("cannot truncate '{}': {}", path, std::strerror(error)));
   }
 }
 

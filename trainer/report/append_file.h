@@ -1,4 +1,4 @@
-// trainer/report/append_file.h: a file that grows while a run goes on, and whose disk may be full for a while.
+// trainer/report/append_file.h: a file that grows during a run, and whose disk may be full for a while.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@ namespace weft {
 
 class AppendFile {
  public:
-  // Opens `path`, which is created if necessary, and cuts it to `size` bytes. An Error of kind io if that fails, and if
-  // the path is a link or no plain file.
+  // Opens `path`, which is created if necessary, and cuts it to `size` bytes. Throws an Error of kind io if that fails,
+  // or if the path is a link or not a plain file.
   AppendFile(const std::string& path, size_t size);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
   void keep(std::string_view bytes) { kept_ += bytes; }  // until the next write()
-  // Writes what is kept. Returns false, and keeps it, if it cannot be written now; errno says why.
+  // Writes what is kept. Returns false, and keeps it, if it cannot be written now; errno has the reason.
   bool write();
-  void flush();  // Error of kind io if it cannot be written
+  void flush();  // throws an Error of kind io if it cannot be written
 
  private:
   std::string path_, kept_;

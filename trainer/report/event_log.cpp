@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-// Calls visit(record) for each finished line until it returns false; returns the offset of the line where it stopped.
+// Calls visit(record) for each finished line until it returns false. Returns the offset of the line where it stopped.
 size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
   const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
   require_plain_log(path);
@@ -51,7 +51,7 @@ EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_d
 }
 
 void EventLog::keep(const nlohmann::ordered_json& record) {
-  // A model may spell a byte that is no character.
+  // A model may write a byte that is not a character.
   file_->keep(record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 

@@ -1,4 +1,4 @@
-// trainer/report/log_curves.h: the numbers of a run's log as curves over its steps, target tokens or hours.
+// trainer/report/log_curves.h: turns the numbers of a run's log into curves over its steps, target tokens or hours.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ constexpr EnumNames<CurveAxis, 3> enum_names(CurveAxis) {
   return {{{"step", CurveAxis::step}, {"tokens", CurveAxis::tokens}, {"hours", CurveAxis::hours}}};
 }
 
-struct RunPlace {  // how far a run has come, on each axis
+struct RunPlace {  // progress of a run on each axis
   int64_t step = 0;
-  double target_tokens = 0, seconds = 0;  // of all steps
+  double target_tokens = 0, seconds = 0;  // over all steps
 
-  void pass(const nlohmann::json& record);  // the next of the log
+  void pass(const nlohmann::json& record);  // takes the next record of the log
   double on(CurveAxis axis) const;
 };
 
-// What can be drawn of a step or a validation: its numbers except `step` and `time`; for each corpus of a mix
-// corpus_nll.FOLDER and epochs.FOLDER; source_tokens_per_second and target_tokens_per_second.
+// Returns the numbers of a step or a validation that can be drawn, without `step` and `time`; corpus_nll.FOLDER and
+// epochs.FOLDER per corpus of a mix; source_tokens_per_second and target_tokens_per_second.
 std::vector<std::pair<std::string, double>> drawable_numbers(const nlohmann::json& record);
 
 std::vector<std::string> drawable_names(const std::vector<nlohmann::json>& log);  // sorted
 
-// Of a log whose scores are in their validations (with_scores).
+// REQUIRES: the scores of the log are in their validations (with_scores).
 ChartSeries curve_of(const std::vector<nlohmann::json>& log, const std::string& name, CurveAxis axis);
 
-// Names that tell folders apart: the shortest ends of their paths that differ. An equal path has an equal name.
+// Returns the shortest ends of the paths that distinguish the folders. Equal paths get equal names.
 std::vector<std::string> distinct_names(const std::vector<std::string>& folders);
 
 }  // namespace weft

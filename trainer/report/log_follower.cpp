@@ -1,4 +1,4 @@
-// trainer/report/log_follower.cpp: the last line that was read shows whether the log still begins as it did.
+// trainer/report/log_follower.cpp: detects from the last line that it read whether the log still starts as it did.
 #include "trainer/report/log_follower.h"
 
 #include <fstream>

@@ -12,14 +12,13 @@ class LogFollower {
  public:
   explicit LogFollower(std::string path) : path_(std::move(path)) {}
 
-  // Calls add(record) for what is new. A resumed run cuts off the records that it repeats: then clear() comes first,
-  // and the whole log again. A log that does not exist yet is empty. What read_event_log() refuses is an Error here,
-  // too.
+  // Calls add(record) for new records. If a resumed run cut off the records that it repeats, calls clear() and then
+  // adds the complete log again. A log that does not exist yet is empty. Throws an Error where read_event_log() does.
   void update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add);
 
  private:
-  std::string path_, last_line_;  // with its line end
-  size_t read_ = 0;               // bytes of whole lines
+  std::string path_, last_line_;  // includes its line end
+  size_t read_ = 0;               // bytes of complete lines
   int64_t lines_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // trainer/report/log_record.h: reads single values of a record of log.jsonl (docs/log-format.md).
 //
-// A log may come from elsewhere: what is missing or has another type counts as not there.
+// A log may come from elsewhere, so a value that is missing or has another type counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline std::vector<std::string> texts_at(const nlohmann::json& record, const std
   return texts;
 }
 
-// A validation's record, and the keys of the scores of its sets.
+// Recognize a validation's record, and the keys of the scores of its sets.
 inline bool is_validation(const nlohmann::json& record) { return record.contains("valid_loss"); }
 inline bool is_score_key(const std::string& key) { return key == "score" || key.ends_with(".score"); }
 
@@ -49,7 +49,7 @@ inline std::vector<std::string> sets_of(const nlohmann::json& validation) {
   return names;
 }
 
-// Of an object at `key`, such as `corpus_nll`: the numbers in it by their keys.
+// Returns the numbers in an object at `key`, such as `corpus_nll`, by their keys.
 inline std::vector<std::pair<std::string, double>> numbers_in(const nlohmann::json& record, const std::string& key) {
   std::vector<std::pair<std::string, double>> numbers;
   if (const auto it = record.find(key); it != record.end() && it->is_object())

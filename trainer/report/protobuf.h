@@ -1,7 +1,7 @@
-// trainer/report/protobuf.h: the wire format of Protocol Buffers, as far as TensorBoard's events need it.
+// trainer/report/protobuf.h: writes the part of the wire format of Protocol Buffers that TensorBoard's events need.
 //
-// Four small messages are written and none is read: libprotobuf, with generated code and a compiler for it, would be
-// a large dependency for these lines.
+// Four small messages are written and none is read. libprotobuf, with generated code and its compiler, would be a large
+// dependency for that.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ class ProtoMessage {
   ProtoMessage& integer(int field, uint64_t value) { return tag(field, 0).varint(value); }
   ProtoMessage& real(int field, double value) { return tag(field, 1).little_endian(std::bit_cast<uint64_t>(value), 8); }
   ProtoMessage& real(int field, float value) { return tag(field, 5).little_endian(std::bit_cast<uint32_t>(value), 4); }
-  ProtoMessage& bytes(int field, std::string_view value) {  // also a string
+  ProtoMessage& bytes(int field, std::string_view value) {  // also for strings
     tag(field, 2).varint(value.size()).bytes_ += value;
     return *this;
   }

@@ -1,4 +1,4 @@
-// trainer/report/tensorboard.cpp: scalars, texts and pictures of each kind of record, framed with checksums.
+// trainer/report/tensorboard.cpp: frames scalars, texts and pictures of each kind of record with checksums.
 #include "trainer/report/tensorboard.h"
 
 #include <fmt/format.h>
@@ -24,9 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCell = 14;  // pixels of a weight
+constexpr int kCell = 14;  // pixels per weight
 constexpr size_t kEmptiedFiles = 8;
-constexpr int64_t kLastSecond = 9'999'999'998;  // of names with ten digits
+constexpr int64_t kLastSecond = 9'999'999'998;  // for names with ten digits
 constexpr const char* kNameBegin = "events.out.tfevents.";
 constexpr const char* kNameEnd = ".weft";
 
@@ -46,7 +46,7 @@ std::string framed(const ProtoMessage& event) {
   return length + masked_crc(length) + event.str() + masked_crc(event.str());
 }
 
-// Text that TensorBoard's Markdown shows as it is.
+// Escapes text that TensorBoard's Markdown should show unchanged.
 std::string plain(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -74,7 +74,7 @@ class Summary {  // the values of one event
   void text(const std::string& tag, const std::string& markdown) {
     constexpr uint64_t kString = 7, kTensorClass = 2;  // DT_STRING, DATA_CLASS_TENSOR
     const ProtoMessage metadata = ProtoMessage().message(1, ProtoMessage().bytes(1, "text")).integer(4, kTensorClass);
-    const ProtoMessage tensor = ProtoMessage().integer(1, kString).message(2, {}).bytes(8, markdown);  // of rank 0
+    const ProtoMessage tensor = ProtoMessage().integer(1, kString).message(2, {}).bytes(8, markdown);  // a scalar
     add(ProtoMessage().bytes(1, tag).message(8, tensor).message(9, metadata));
   }
   void picture(const std::string& tag, int64_t width, int64_t height, const std::string& png) {
@@ -85,7 +85,7 @@ class Summary {  // the values of one event
                                                     .integer(3, kRgb)
                                                     .bytes(4, png)));
   }
-  std::string event(int64_t step, double time) const {  // nothing if there are no values
+  std::string event(int64_t step, double time) const {  // empty if there are no values
     if (values_.str().empty()) return "";
     return framed(ProtoMessage().real(1, time).integer(2, static_cast<uint64_t>(step)).message(5, values_));
   }
@@ -96,8 +96,8 @@ class Summary {  // the values of one event
   ProtoMessage values_;
 };
 
-// Tags of corpora are as in the log: corpus_nll/FOLDER and epochs/FOLDER. `stage`: of the step before, and now of this
-// one.
+// Tags of corpora are as in the log: corpus_nll/FOLDER and epochs/FOLDER. `stage` is the stage of the step before, and
+// becomes the stage of this one.
 void add_step(const nlohmann::json& record, std::string& stage, Summary& to) {
   if (const std::string now = text_at(record, "stage"); now != stage) to.text("stages", plain(stage = now));
   for (const auto& [key, value] : record.items())
@@ -115,7 +115,7 @@ void add_step(const nlohmann::json& record, std::string& stage, Summary& to) {
       to.scalar(fmt::format("speed/{}_per_second", side), *tokens / seconds);
 }
 
-// Empty if it is no matrix of numbers: the log may come from elsewhere.
+// Returns an empty matrix if it is not a matrix of numbers, because the log may come from elsewhere.
 std::vector<std::vector<double>> matrix_of(const nlohmann::json& rows) {
   std::vector<std::vector<double>> matrix;
   for (const nlohmann::json& row : rows.is_array() ? rows : nlohmann::json::array()) {
@@ -126,7 +126,7 @@ std::vector<std::vector<double>> matrix_of(const nlohmann::json& rows) {
   return matrix;
 }
 
-// Rows are tokens of the translation, columns of the source; the darkest cell is the largest weight.
+// Rows are tokens of the translation, columns those of the source. The darkest cell is the largest weight.
 void add_attention(const nlohmann::json& attention, Summary& to) {
   const std::vector<std::vector<double>> weights = matrix_of(attention.value("weights", nlohmann::json()));
   if (weights.empty()) return;
@@ -161,8 +161,8 @@ void add_scores_of(const nlohmann::json& record, Summary& to) {
     if (is_score_key(key)) to.scalar("valid/" + key, value);
 }
 
-// Empties Weft's event files in the folder and returns their paths in order. They stay, the last few of them: a
-// TensorBoard that has one open would not look for the next if it were gone.
+// Empties Weft's event files in the folder and returns their paths in order. The last few are kept, because a
+// TensorBoard that has one open would not look for the next if it were deleted.
 std::vector<fs::path> emptied_files(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -179,8 +179,8 @@ std::vector<fs::path> emptied_files(const std::string& folder) {
   return files;
 }
 
-// TensorBoard reads files in the order of their names, which say the second. Two starts in one second, and a clock that
-// was set back, must not change it.
+// TensorBoard reads files in the order of their names, which contain the second. Two starts in one second, or a clock
+// that was set back, must not change the order.
 std::string name_after(const std::vector<fs::path>& files, double time) {
   auto second = static_cast<int64_t>(time);
   if (!files.empty()) {

@@ -1,5 +1,4 @@
-// trainer/report/throughput.h: tokens and operations per second since this process started training, and the remaining
-// time.
+// trainer/report/throughput.h: computes tokens and FLOPs per second of this process, and the remaining time.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +8,7 @@ namespace weft {
 
 class ThroughputMeter {
  public:
-  // Of a step: real tokens and model FLOPs of all ranks.
+  // Adds a step: real tokens and model FLOPs of all ranks.
   void add(double seconds, int64_t source_tokens, int64_t target_tokens, double flops) {
     seconds_ += seconds, ++steps_;
     flops_ += flops;

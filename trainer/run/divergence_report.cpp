@@ -1,4 +1,4 @@
-// trainer/run/divergence_report.cpp: the sentences about a diverged run.
+// trainer/run/divergence_report.cpp: writes the sentences about a diverged run.
 #include "trainer/run/divergence_report.h"
 
 #include <fmt/format.h>

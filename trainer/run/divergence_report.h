@@ -1,4 +1,4 @@
-// trainer/run/divergence_report.h: what a diverged run says, as parts of one line.
+// trainer/run/divergence_report.h: describes a diverged run, as parts of one line.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace weft {
 
-// `found` is not none; `rise`: train.divergence_rise.
+// `rise` is train.divergence_rise. REQUIRES: `found` is not none.
 std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise);
 
-// `good`: the folder of the newest checkpoint that is known to be good, or empty; `schedule`: the section of the
-// present schedule's options.
+// `good` is the folder of the newest checkpoint that is known to be good, or "". `schedule` is the section of the
+// current schedule's options.
 std::string advice_after_divergence(const std::string& good, OnDivergence chosen, const std::string& schedule);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/print_plan.cpp: the plan of a run alone.
+// trainer/run/print_plan.cpp: prints only the plan of a run.
 #include <cstdio>
 
 #include "tensor/error.h"
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// Of a plan that is made on one rank.
+// Returns the ranks of a plan that is made on one rank.
 int planned_ranks(const RunConfig& c) {
   constexpr int64_t kMax = 1 << 20;
   const int64_t dp = std::max<int64_t>(c.parallel.dp, 1), tp = c.parallel.tp;

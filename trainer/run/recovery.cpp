@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Skipped steps that lower the loss scale are part of f16's search for it: only the others count. All ranks see the
+// Skipped steps that lower the loss scale are part of f16's search for it, so only the others count. All ranks see the
 // same numbers and decide the same.
 void Recovery::observe(const StepReport& r) {
   const TrainConfig& t = run_.config().train;
@@ -29,11 +29,11 @@ void Recovery::guard(const std::function<void()>& part) {
   }
 }
 
-// Steps and data go on: the sentences since that checkpoint are not repeated.
+// Steps and data continue, so the sentences since that checkpoint are not repeated.
 void Recovery::go_back(const std::string& reason) {
   TrainState& state = run_.state;
   const OnDivergence chosen = run_.config().train.on_divergence;
-  checkpoints_.settle();  // then those on disk do not depend on how fast they are written
+  checkpoints_.settle();  // so that those on disk do not depend on how fast they are written
   const std::string good = checkpoints_.newest_known_good();
   const bool may = chosen == OnDivergence::rollback && state.divergence.rollbacks < DivergenceRule::kMaxRollbacks;
   const std::string advice = advice_after_divergence(good, chosen, run_.data.stages().schedule(run_.config()).section);
@@ -45,7 +45,7 @@ void Recovery::go_back(const std::string& reason) {
   checkpoints_.snapshot();
   run_.log.rollback(state.step, good_step);
   run_.log.message(
-      fmt::format("{}; going back to the parameters of {}, and on after step {}", reason, good, state.step));
+      fmt::format("{}; going back to the parameters of {}, and continuing after step {}", reason, good, state.step));
 }
 
 }  // namespace weft

@@ -1,7 +1,6 @@
-// trainer/run/recovery.h: what a run does about a model that has diverged: it ends, or goes back to good parameters
-// (train.on_divergence).
+// trainer/run/recovery.h: ends a run whose model has diverged, or goes back to good parameters (train.on_divergence).
 //
-// Every rank has one and makes the same calls.
+// Every rank owns one and makes the same calls.
 #pragma once
 
 #include <functional>
@@ -18,10 +17,11 @@ class Recovery {
   Recovery(const RunContext& run, RunCheckpoints& checkpoints, Validator& validator)
       : run_(run), checkpoints_(checkpoints), validator_(validator) {}
 
-  // After each step. An Error of kind diverged ends the run if it has diverged and may not go back.
+  // Call it after each step. Throws an Error of kind diverged, which ends the run, if it has diverged and may not go
+  // back.
   void observe(const StepReport& report);
-  // Runs a part of a save, or a validation. A model with numbers that are not finite has diverged, too, and is not
-  // committed: then the run goes back, and the part runs again.
+  // Runs a part of a save, or a validation. A model with numbers that are not finite has diverged as well and is not
+  // committed. Then the run goes back, and the part runs again.
   void guard(const std::function<void()>& part);
 
  private:

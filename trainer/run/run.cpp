@@ -1,4 +1,4 @@
-// trainer/run/run.cpp: starts a run, and its loop: enter a stage, step, recover, validate, save.
+// trainer/run/run.cpp: starts a run, and loops: enter a stage, step, recover, validate, save.
 #include "trainer/run/run.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ class Run {
  public:
   Run(const RunContext& run, SignalWatch& signals) : run_(run), signals_(signals) {}
 
-  void take_initial_values();  // of a new run
-  // `folder`: of the main rank; `kept_gemms`: what an earlier start has chosen.
+  void take_initial_values();  // for a new run
+  // `folder` is set on the main rank. `kept_gemms` are the choices of an earlier start.
   void start(const RunFolder* folder, const std::string& plan, const std::string& kept_gemms);
   int loop();  // returns the exit status
 
@@ -33,7 +33,7 @@ class Run {
   RunEnd begin();
   StopRequest own_request();
   RunEnd end_of_work(StopRequest request) const;
-  RunEnd end_after(StopRequest request) const;  // also by a stop, or because patience is out
+  RunEnd end_after(StopRequest request) const;  // also after a stop, or if patience is out
   void enter_next_stage();
   void take_snapshot_of_data();
   StepReport step();
@@ -71,7 +71,7 @@ void Run::start(const RunFolder* folder, const std::string& plan, const std::str
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
     run_.log.open(*folder_, plan, run_.prepared.config_text, run_.state);
-    folder_->note_started();  // a start that was refused leaves it
+    folder_->note_started();  // a start that fails leaves it
   });
   if (config.train.tune_gemm)
     if (const std::string timed = tune_gemms(run_.trainer, config.train.output, kept_gemms, world); !timed.empty())
@@ -101,7 +101,7 @@ int Run::loop() {
   return finish(end);
 }
 
-// What an earlier start has put off, and whether there is more to do.
+// Completes what an earlier start put off, and returns whether there is more to do.
 RunEnd Run::begin() {
   const bool time_is_over = run_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1;
   RunEnd end = end_after(time_is_over ? StopRequest::finish : StopRequest::none);
@@ -120,8 +120,8 @@ RunEnd Run::begin() {
   return end == RunEnd::none || end == RunEnd::stop || validator_.wait_for_scores() ? end : RunEnd::stop;
 }
 
-// This rank's pending request, the end of the run's time, or a save that is due. Clocks differ between ranks: the
-// main rank's decides.
+// Returns this rank's pending request, the end of the run's time, or a save that is due. Clocks differ between ranks,
+// so the main rank's decides.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   if (!run_.is_main_rank()) return asked;
@@ -142,7 +142,7 @@ RunEnd Run::end_after(StopRequest request) const {
   return validator_.out_of_patience() ? RunEnd::patience : end_of_work(request);
 }
 
-// Where a run starts, or its stage. What was noted of the losses of other data does not count any more.
+// Marks where a run or its stage starts. What was recorded of the losses of other data no longer counts.
 void Run::take_snapshot_of_data() {
   const std::vector<PastStage> before = std::move(run_.state.data.stages);
   checkpoints_.snapshot();
@@ -150,16 +150,16 @@ void Run::take_snapshot_of_data() {
     DivergenceRule::begin_data(run_.state.divergence);
 }
 
-// Between two steps. Where a file of the next stage is missing or damaged, the run ends, and has lost nothing.
+// Call it between two steps. If a file of the next stage is missing or damaged, the run is saved and ends.
 void Run::enter_next_stage() {
   if (!run_.data.stage_is_over()) return;
   try {
-    all_or_none(run_.world(), [&] { run_.data.require_next_stage(); });  // no rank is in it before all can be
+    all_or_none(run_.world(), [&] { run_.data.require_next_stage(); });  // no rank enters it before all can
   } catch (const Error& e) {
     save(/*last=*/true);
-    fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved, and the same command goes on once its files "
-                               "are whole",
-                               describe_next_stage(run_.data.stages(), "cannot begin"), run_.state.step, e.what()));
+    fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved; fix the files, then run the same command "
+                               "to resume",
+                               describe_next_stage(run_.data.stages(), "cannot start"), run_.state.step, e.what()));
   }
   all_or_none(run_.world(), [&] { run_.data.enter_next_stage(); });
   take_snapshot_of_data();
@@ -173,11 +173,11 @@ StepReport Run::step() {
   run_.state.seconds += report.seconds;
   run_.log.step(report, so_far(run_.data, run_.state.seconds, run_.config().train.steps));
   if (const auto damage = run_.data.damage_of_next_stage())
-    run_.log.message(fmt::format("{}: {}", describe_next_stage(run_.data.stages(), "could not begin now"), *damage));
+    run_.log.message(fmt::format("{}: {}", describe_next_stage(run_.data.stages(), "could not start now"), *damage));
   return report;
 }
 
-// Validates if that is due. A stop after the last step puts off its validation, too.
+// Validates if that is due. A stop after the last step puts off its validation as well.
 RunEnd Run::validate(StopRequest request) {
   validator_.take_scores();
   const bool is_last = end_of_work(request) != RunEnd::none;
@@ -206,7 +206,7 @@ int Run::finish(RunEnd end) {
   return 0;
 }
 
-// The main rank's.
+// Opens the folder on the main rank.
 std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& world) {
   std::unique_ptr<RunFolder> folder;
   all_or_none(world, [&] {
@@ -216,8 +216,8 @@ std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& 
   return folder;
 }
 
-// A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run
-// aside, when everything else is ready: a run that cannot start changes nothing.
+// A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run aside, when
+// everything else is ready, so a run that cannot start changes nothing.
 int run_on(const Mesh& mesh, ResolvedRun resolved) {
   Communicator& world = mesh.world();
   const TrainConfig t = resolved.config.train;
@@ -250,7 +250,7 @@ int run_on(const Mesh& mesh, ResolvedRun resolved) {
 int run_training(const RunConfig& wanted, Communicator& world) {
   ResolvedRun resolved = resolve(wanted, world);
   const RunConfig& config = resolved.config;
-  world.limit_waits(config.parallel.timeout, "");  // there may be no run's folder yet
+  world.limit_waits(config.parallel.timeout, "");  // there may be no run folder yet
   const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
   return run_on(mesh, std::move(resolved));
 }

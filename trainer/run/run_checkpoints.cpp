@@ -1,4 +1,4 @@
-// trainer/run/run_checkpoints.cpp: starts saves, follows them, and tries again.
+// trainer/run/run_checkpoints.cpp: starts saves, tracks them, and retries.
 #include "trainer/run/run_checkpoints.h"
 
 #include <utility>
@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr double kSecondsToRetry = 60;  // of training, after a save that failed
+constexpr double kSecondsToRetry = 60;  // seconds of training after a failed save
 
 }  // namespace
 
@@ -42,7 +42,7 @@ bool RunCheckpoints::is_due() const {
   return is_wanted_ || (config_.save_every > 0 && run_.state.step % config_.save_every == 0);
 }
 
-// Those among the best, and those whose scores are awaited.
+// Returns the steps among the best, and those whose scores are awaited.
 std::vector<int64_t> RunCheckpoints::needed_steps() const {
   std::vector<int64_t> steps;
   if (run_.best_rule().needs_score())
@@ -136,19 +136,19 @@ void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
     if (e.kind() != ErrorKind::io || last) throw;
     retry_at_ = run_.state.seconds + kSecondsToRetry;
     run_.log.message(
-        fmt::format("NOT SAVED: {}; training goes on and tries again in {:.0f} s; the newest checkpoint is {}",
+        fmt::format("NOT SAVED: {}; training continues and tries again in {:.0f} s; the newest checkpoint is {}",
                     e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
   }
 }
 
-// On the main rank, in a thread.
+// Runs on the main rank, in a thread.
 void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until,
                           const std::vector<int64_t>& needed) {
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
   try {
     prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, needed);
-  } catch (const Error& e) {  // the new one is saved all the same
+  } catch (const Error& e) {  // the new one is saved nevertheless
     not_pruned_ = e.what();
   }
 }
@@ -157,7 +157,7 @@ void RunCheckpoints::advance_once() {
   if (const auto folder = files_.saver().advance()) {
     newest_ = *folder, best_ = best_when_saved_;
     run_.log.message(fmt::format("saved {}", newest_));
-    if (!not_pruned_.empty()) run_.log.message("old checkpoints stay: " + std::exchange(not_pruned_, ""));
+    if (!not_pruned_.empty()) run_.log.message("old checkpoints were not removed: " + std::exchange(not_pruned_, ""));
   }
 }
 

@@ -6,12 +6,12 @@
 namespace weft {
 
 enum class RunEnd : uint8_t {
-  none,      // it goes on
+  none,      // it continues
   steps,     // train.steps
   data,      // the end of the last stage
   minutes,   // train.minutes
   patience,  // train.patience
-  stop,      // a signal: the run is not finished, and resumes
+  stop,      // a signal: the run is not finished, and can resume
 };
 
 }  // namespace weft

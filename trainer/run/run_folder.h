@@ -1,8 +1,8 @@
 // trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, tensorboard/, checkpoints/, tuned_gemms,
 // finished; used by one run at a time.
 //
-// Only world rank 0 makes one; all ranks write checkpoints in it. Errors are of kind io, or usage if another run holds
-// the folder.
+// Only world rank 0 makes one, but all ranks write checkpoints in it. Errors are of kind io, or usage if another run
+// uses the folder.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace weft {
 
 class RunFolder {
  public:
-  // Makes the folder if necessary and locks it. With `fresh`, or if the checkpoints are gone, an earlier run's
-  // files are renamed to checkpoints.old and log.jsonl.old (or .old2, ...). An Error of kind usage if the folder holds
-  // a corpus or checkpoints that are no run's.
+  // Makes the folder if necessary and locks it. With `fresh`, or if the checkpoints are gone, an earlier run's files
+  // are renamed to checkpoints.old and log.jsonl.old (or .old2, ...). Throws an Error of kind usage if the folder
+  // contains a corpus, or checkpoints that do not belong to a run.
   RunFolder(const std::string& path, bool fresh);
 
-  // Whether a run in this folder would be new: there is no checkpoints folder, or it is to be set aside.
-  // Changes nothing.
+  // True if a run in this folder would be new: there is no checkpoints folder, or it would be set aside. Changes
+  // nothing.
   static bool would_begin(const std::string& path, bool fresh);
 
-  // On any rank, after the main rank made the folder: an Error of kind usage if it cannot be seen there.
+  // Throws an Error of kind usage if this rank cannot see the folder that the main rank made.
   static void require_visible(const std::string& path);
 
   std::string checkpoints() const { return path_ + "/checkpoints"; }
@@ -31,7 +31,7 @@ class RunFolder {
   std::string tensorboard() const { return path_ + "/tensorboard"; }
   std::string config() const { return path_ + "/config.cfg"; }
   void note_started() const;               // removes the file `finished` of an earlier start
-  void note_finished(int64_t step) const;  // writes it
+  void note_finished(int64_t step) const;  // writes that file
 
  private:
   std::string path_;

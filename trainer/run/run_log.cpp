@@ -45,7 +45,7 @@ std::string words_of_set(const SetReport& set) {
   return fmt::format("{}{}{}", set.name, set.name.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 
-// NaN, in the log null, in a step without pairs of the corpus that weigh anything.
+// Returns NaN, which the log stores as null, for a step without weighted pairs of the corpus.
 double mean_nll(const CorpusTotals& corpus) { return corpus.nll / corpus.target_weight; }
 
 std::unique_ptr<TensorBoardLog> open_tensorboard(const std::string& folder, const std::string& config) {
@@ -138,7 +138,7 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   report_straggler(r);
 }
 
-// docs/log-format.md: a step.
+// docs/log-format.md describes the record of a step.
 nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& run) const {
   const StepTotals& t = r.totals;
   nlohmann::ordered_json record{{"step", r.step},
@@ -198,7 +198,7 @@ void RunLog::report_straggler(const StepReport& r) {
   if (const std::string text = stragglers_.observe(r.step, busy); !text.empty()) message(text);
 }
 
-// "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 1.99"; "-": no pair of the corpus was in the step.
+// Returns "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 1.99"; "-" means that the step had no pair of the corpus.
 std::string RunLog::describe_place(const StepReport& r) const {
   const Stage& stage = stages_.at(r.stage);
   std::string text;
@@ -216,12 +216,12 @@ std::string RunLog::describe_place(const StepReport& r) const {
 void RunLog::stage_begins(const StageRun& stages) {
   stage_steps_ = stage_source_ = stage_target_ = 0;
   epochs_.clear();
-  message(fmt::format("stage {} of {}, {}, begins with step {}: {}", stages.index() + 1, stages_.size(),
+  message(fmt::format("stage {} of {}, {}, starts with step {}: {}", stages.index() + 1, stages_.size(),
                       stages.stage().name, stages.first_step() + 1, describe_end(stages.stage().end)));
 }
 
-// "epoch 3 of packed/clean". In a mix, epochs of a corpus that come more often than every log_every steps are left to
-// the progress line.
+// Returns texts such as "epoch 3 of packed/clean". In a mix, epochs of a corpus that come more often than every
+// log_every steps appear only in the progress line.
 std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
   const std::vector<MixCorpus>& corpora = stages_.at(r.stage).corpora;
   std::vector<std::string> texts;
@@ -236,7 +236,7 @@ std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
   return texts;
 }
 
-// At the first step of a new epoch: reports how full the blocks were and how many pairs were left out.
+// Reports how full the blocks were and how many pairs were left out, at the first step of a new epoch.
 void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
   if (epochs_.empty())
     for (const int64_t epoch : r.epochs) epochs_.push_back({.number = epoch, .said_at = r.step});
@@ -247,7 +247,7 @@ void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
   if (epochs.empty()) return;
   message(fmt::format(
       "{} {}; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}{}", fmt::join(epochs, ", "),
-      epochs.size() == 1 ? "begins" : "begin",
+      epochs.size() == 1 ? "starts" : "start",
       100 * stage_source_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
       100 * stage_target_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.rows)),
       run.dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", run.dropped),
@@ -291,7 +291,7 @@ void RunLog::score(const CommandScore& s, const std::string& verdict) {
   if (!s.failure.empty()) {
     record["no_score"] = s.failure;
     write(std::move(record));
-    message(fmt::format("step {}: NO SCORE of train.validate_command: {}; training goes on", s.step, s.failure));
+    message(fmt::format("step {}: NO SCORE of train.validate_command: {}; training continues", s.step, s.failure));
     return;
   }
   std::string text;

@@ -1,7 +1,6 @@
-// trainer/run/run_log.h: reports of a training run: log.jsonl and tensorboard/ in its folder, progress on standard
-// error.
+// trainer/run/run_log.h: reports a training run: log.jsonl and tensorboard/ in its folder, progress on standard error.
 //
-// Every rank has one and makes the same calls; only the main rank writes.
+// Every rank owns one and makes the same calls. Only the main rank writes.
 #pragma once
 
 #include <memory>
@@ -26,9 +25,9 @@
 namespace weft {
 
 struct RunSoFar {                        // after a step
-  double seconds = 0;                    // of all its steps
+  double seconds = 0;                    // in all its steps
   int64_t dropped = 0, below_score = 0;  // pairs left out
-  int64_t last_step = 0;                 // the latest that it can have
+  int64_t last_step = 0;                 // maximum
   std::optional<int64_t> stages_end;     // StageRun::expected_end()
 };
 
@@ -37,18 +36,19 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);
 class RunLog {
  public:
   RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
-  // On the main rank, once the run's folder exists. The first record of this start comes after one with `plan`.
+  // Call it on the main rank once the run's folder exists. Writes a record with `plan` before the first one of this
+  // start.
   void open(const RunFolder& folder, const std::string& plan, const std::string& config, const TrainState& state);
 
   void set_limits(const StepLimits& limits) { limits_ = limits; }
   void step(const StepReport& report, const RunSoFar& run);
-  void stage_begins(const StageRun& stages);  // before its first step
+  void stage_begins(const StageRun& stages);  // call it before the stage's first step
   void rollback(int64_t step, int64_t back_to);
   void validation(const ValidationReport& report, const std::string& verdict);
-  // Of train.validate_command, of an earlier validation.
+  // Reports a score of train.validate_command for an earlier validation.
   void score(const CommandScore& score, const std::string& verdict);
   void message(const std::string& text) { progress_.message(text); }
-  void flush();  // Error of kind io if a record could not be written so far, to a full disk for instance
+  void flush();  // throws an Error of kind io if a record could not be written yet, for example to a full disk
 
  private:
   nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
@@ -65,22 +65,22 @@ class RunLog {
   RunConfig config_;
   const Mesh& mesh_;
   const std::vector<Stage> stages_;
-  const bool has_corpora_;                // several, in one stage or in all
-  const std::vector<std::string> hosts_;  // of each rank
+  const bool has_corpora_;                // more than one, in one stage or in all
+  const std::vector<std::string> hosts_;  // hosts of the ranks
   StatusRow progress_;
   std::optional<EventLog> events_;
   std::unique_ptr<TensorBoardLog> tensorboard_;  // with train.tensorboard
-  nlohmann::ordered_json start_;                 // the record of this start; null once it is kept
-  bool is_written_ = true;                       // all records
-  bool has_events_ = true;                       // tensorboard/, of all records
+  nlohmann::ordered_json start_;                 // record of this start; null once it is kept
+  bool is_written_ = true;                       // true if log.jsonl has all records
+  bool has_events_ = true;                       // true if tensorboard/ has all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   StepLimits limits_;
   struct Epoch {
     int64_t number = 0, said_at = 0;  // a step
   };
-  std::vector<Epoch> epochs_;                                     // of each corpus of the stage
-  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // and tokens, since the start or in the stage
+  std::vector<Epoch> epochs_;                                     // for each corpus of the stage
+  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // steps and tokens, since the start or in the stage
 };
 
 }  // namespace weft

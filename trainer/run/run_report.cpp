@@ -1,4 +1,4 @@
-// trainer/run/run_report.cpp: sentences about the place of a run in its data, and about options that changed.
+// trainer/run/run_report.cpp: writes sentences about the position of a run in its data, and about changed options.
 #include "trainer/run/run_report.h"
 
 #include <fmt/format.h>
@@ -20,18 +20,18 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
       fmt::format("resuming from {}: step {}, {}epoch {}", checkpoint, state.step,
                   stages.stages().size() == 1 ? "" : fmt::format("stage {}, ", stages.index() + 1), epoch)};
   lines.insert(lines.end(), changes.begin(), changes.end());
-  // All other changes were refused.
+  // All other changes were rejected.
   for (const ChangedOption& o : changed_options(kept_config(checkpoint), run.kept))
     lines.push_back(
         !o.to.empty() && o.on_resume == OnResume::has_no_effect
             ? fmt::format(
                   "{} = {} has no effect: the weights are that checkpoint's; a new run (another train.output, or "
-                  "train.fresh=true) begins with it",
+                  "train.fresh=true) starts with it",
                   o.name, printable(o.to))
             : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
   const bool has_ema = run.config.train.ema > 0;
   if (has_ema != has_average(checkpoint))
-    lines.emplace_back(has_ema ? "train.ema: the average of the weights begins at those of that checkpoint"
+    lines.emplace_back(has_ema ? "train.ema: the average of the weights starts from that checkpoint's weights"
                                : "train.ema = 0: the average of the weights in that checkpoint is dropped");
   return lines;
 }
@@ -59,7 +59,7 @@ std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& st
   if (begun == all.size()) return text;
   std::string names;
   for (size_t i = begun; i < all.size(); ++i) names += (names.empty() ? "" : ", ") + all[i].name;
-  return text + fmt::format("; in stage {} of {}, {}; {} did not begin", begun, all.size(), all[begun - 1].name, names);
+  return text + fmt::format("; in stage {} of {}, {}; {} did not start", begun, all.size(), all[begun - 1].name, names);
 }
 
 std::string describe_next_step(const std::string& output, int64_t dropped) {
@@ -70,11 +70,11 @@ std::string describe_next_step(const std::string& output, int64_t dropped) {
 }
 
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step) {
-  return fmt::format("nothing is left to do after step {}: give more {}", step,
-                     end == RunEnd::patience    ? "train.patience"
-                     : end == RunEnd::data      ? "stages, or the last one a later end"
-                     : config.train.minutes > 0 ? "train.steps or train.minutes"
-                                                : "train.steps");
+  return fmt::format("nothing is left to do after step {}: {}", step,
+                     end == RunEnd::patience    ? "raise train.patience"
+                     : end == RunEnd::data      ? "add stages, or extend the last one"
+                     : config.train.minutes > 0 ? "raise train.steps or train.minutes"
+                                                : "raise train.steps");
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/run_report.h: what a run says when it resumes, of the stage that comes, and when it ends.
+// trainer/run/run_report.h: describes how a run resumes, the next stage, and how it ends.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace weft {
 
-// Where it resumes, and what has changed since the checkpoint, one line each; `changes`: of the stages. On the main
-// rank, once `state` and `stages` are those of the checkpoint.
+// Returns one line each on where the run resumes and what has changed since the checkpoint, including `changes` of the
+// stages. Call it on the main rank. REQUIRES: `state` and `stages` are those of the checkpoint.
 std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun& stages,
                                          const std::vector<std::string>& changes, const TrainState& state);
 
-// "stage 3 of 4, clean, cannot begin".
+// Returns "stage 3 of 4, clean, cannot start".
 std::string describe_next_stage(const StageRun& stages, const std::string& what);
 
-// Of a run that is finished, and the stages that did not begin. Of one that resumes without anything left to do.
+// Describe a finished run with the stages that did not start, and one that resumes with nothing left to do.
 std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& stages, int64_t step);
 // The command to go on with, and how many pairs were too long for a block.
 std::string describe_next_step(const std::string& output, int64_t dropped);

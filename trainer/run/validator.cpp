@@ -1,4 +1,4 @@
-// trainer/run/validator.cpp: validates, and judges what comes of it.
+// trainer/run/validator.cpp: validates, and judges the results.
 #include "trainer/run/validator.h"
 
 #include <chrono>
@@ -20,7 +20,7 @@ void Validator::resume() {
   if (scores_)
     scores_->resume(run_.state);
   else
-    run_.state.scores_due.clear();  // the command is gone
+    run_.state.scores_due.clear();  // the command was removed
 }
 
 std::vector<std::string> Validator::remarks() const {
@@ -43,12 +43,12 @@ bool Validator::validate(bool last) {
   if (scores_ && !is_scored)
     run_.log.score({.step = report->step,
                     .scores = {},
-                    .failure = fmt::format("{} validations before it wait for theirs", ValidationScores::kMaxDue)},
+                    .failure = fmt::format("{} earlier validations still wait for theirs", ValidationScores::kMaxDue)},
                    "");
   return true;
 }
 
-// Of the validation after `step`: the words of the log, and whether its checkpoint is among the best.
+// Records the validation after `step`. Returns the words of the log, and whether its checkpoint is among the best.
 std::string Validator::record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept) {
   BestScore& best = run_.state.best;
   const TrainConfig& t = run_.config().train;

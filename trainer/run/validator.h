@@ -1,6 +1,6 @@
-// trainer/run/validator.h: the validations of a run: when one is due, what is best, and when patience is out.
+// trainer/run/validator.h: decides when a validation of a run is due, what is best, and when patience is out.
 //
-// Every rank has one and makes the same calls.
+// Every rank owns one and makes the same calls.
 #pragma once
 
 #include <memory>
@@ -19,16 +19,18 @@ class Validator {
 
   void resume();                             // from run.state
   std::vector<std::string> remarks() const;  // lines on the sets for the start of the run
-  // Validates the present step if that is due. `last`: the run ends with it. Returns false if a stop was requested
-  // first: then it is still due when the run resumes. Error of kind diverged: a loss or a prediction is not finite.
+  // Validates the current step if that is due. `last`: the run ends with it. Returns false if a stop was requested
+  // first; then it is still due when the run resumes. Throws an Error of kind diverged if a loss or a prediction is not
+  // finite.
   bool validate(bool last);
-  void take_scores();  // which train.validate_command has said since the last call
-  // At the end of a run. Returns false if a stop was requested first: then the scores are still due when it resumes.
+  void take_scores();  // those that train.validate_command has returned since the last call
+  // Call it at the end of a run. Returns false if a stop was requested first; then the scores are still due when it
+  // resumes.
   bool wait_for_scores();
   bool out_of_patience() const;
-  void begin_stage();                // after the data went to the next stage
-  void drop_after(int64_t step);     // validations of steps that are undone
-  void remove_texts(int64_t saved);  // that no run can need that resumes from the checkpoint of this step
+  void begin_stage();                // after the data entered the next stage
+  void drop_after(int64_t step);     // drops validations of steps that are undone
+  void remove_texts(int64_t saved);  // texts that no run needs that resumes from this step's checkpoint
 
  private:
   std::string record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept);
@@ -36,8 +38,8 @@ class Validator {
 
   const RunContext& run_;
   RunCheckpoints& checkpoints_;
-  std::unique_ptr<Validation> validation_;    // none without data.valid
-  std::unique_ptr<ValidationScores> scores_;  // none without train.validate_command
+  std::unique_ptr<Validation> validation_;    // null without data.valid
+  std::unique_ptr<ValidationScores> scores_;  // null without train.validate_command
 };
 
 }  // namespace weft

@@ -1,5 +1,4 @@
-// trainer/stages/stage_run.cpp: numbers the corpora of stages, counts what a stage has done, and goes on from a
-// checkpoint.
+// trainer/stages/stage_run.cpp: numbers the corpora of stages, counts what a stage has done, and resumes.
 #include "trainer/stages/stage_run.h"
 
 #include <algorithm>
@@ -31,8 +30,8 @@ StageRun::StageRun(std::vector<Stage> stages) : stages_(std::move(stages)) {
   enter(0, /*first_step=*/0);
 }
 
-// A corpus is known by its manifest; new ones are appended. All at once: a run that goes on with stages appended has
-// numbered its own alike.
+// A corpus is identified by its manifest, and new ones are appended. All are numbered at once, so that a run that
+// continues with appended stages numbers its own in the same way.
 void StageRun::number_corpora() {
   for (Stage& stage : stages_)
     for (MixCorpus& corpus : stage.corpora) {
@@ -76,7 +75,7 @@ void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& 
   for (size_t i = 0; i < passed_.size() && i < corpora.size(); ++i) passed_[i] += corpora[i].passed;
 }
 
-// Pairs of the end that counts epochs of a corpus; 0: it does not count this one's.
+// Returns the pairs of the end that counts epochs of a corpus; 0 if it does not count this one's.
 int64_t StageRun::pairs_to_pass(const MixCorpus& corpus) const {
   const StageEnd& end = stage().end;
   return corpus.folder == end.epochs_of ? end.epochs * corpus.num_pairs : 0;
@@ -144,10 +143,10 @@ bool is_same_folder(const std::string& a, const std::string& b) {
   return a == b || std::filesystem::equivalent(a, b, failed);
 }
 
-// A place in the order of a corpus is a function of the number of its pairs. Says which corpora have changed that no
-// stage has used so far.
+// A position in the order of a corpus depends on the number of its pairs. Returns which changed corpora no stage has
+// used yet.
 std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, const StageState& saved) {
-  std::map<std::string, std::string> digests;  // of the folders, now
+  std::map<std::string, std::string> digests;  // current digests of the folders
   for (const Stage& stage : stages)
     for (const MixCorpus& corpus : stage.corpora) digests[corpus.folder] = corpus.manifest().sha256;
   const auto is_there = [&](const RunCorpus& corpus) {
@@ -160,13 +159,13 @@ std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, 
         std::ranges::find_if(digests, [&](const auto& now) { return is_same_folder(now.first, before.folder); });
     if (changed == digests.end() || is_there(before)) continue;
     const std::string text = fmt::format(
-        "{} is another corpus than when the run began: its manifest.json has changed, as "
-        "`weft pack --append` changes it",
+        "{} has changed since the run started: its manifest.json differs, for example "
+        "after `weft pack --append`",
         printable(changed->first));
     for (const PastStage& stage : saved.stages)
       if (std::ranges::find(stage.corpora, i, &MixCorpus::number) != stage.corpora.end())
         fail(ErrorKind::usage,
-             fmt::format("{}, and the run's place in it would be lost; use the old one, or begin a new "
+             fmt::format("{}, so the run would lose its position in it; use the old one, or start a new "
                          "run from this one's weights (--train.init, another --train.output)",
                          text));
     said.push_back(text + "; no stage has used it yet");
@@ -174,36 +173,35 @@ std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, 
   return said;
 }
 
-// They may not be rewritten. A stage without a name is data.train, which may be given as a first stage later.
+// Stages may not be renamed. A stage without a name is data.train, which may later be given as a first stage.
 void require_same_names(const std::vector<Stage>& stages, const StageState& saved) {
   if (saved.stages.size() > stages.size())
-    fail(ErrorKind::usage, fmt::format("the run is in its stage {}, but now has {} in all: stages that are over, and "
-                                       "the present one, must stay; or {}",
+    fail(ErrorKind::usage, fmt::format("the run is in its stage {}, but now has {} in all: keep finished stages and "
+                                       "the current one, or {}",
                                        saved.stages.size(), stages.size(), kOtherwise));
   for (size_t i = 0; i < saved.stages.size(); ++i) {
     const std::string &before = saved.stages[i].name, &now = stages[i].name;
     if (before.empty() || before == now) continue;
-    fail(ErrorKind::usage, fmt::format("stage {} of the run is {}, now it is {}: stages that have begun keep their "
+    fail(ErrorKind::usage, fmt::format("stage {} of the run is {}, now it is {}: started stages keep their "
                                        "names and their order; append new ones, or {}",
                                        i + 1, printable(before), now.empty() ? "data.train" : now, kOtherwise));
   }
 }
 
-// Once the corpora have the numbers of the run.
+// Compares past stages. REQUIRES: the corpora have the numbers of the run.
 void require_same_past(const std::vector<Stage>& stages, const StageState& saved) {
   const auto now = [&](size_t i) { return shown({stages[i].name, stages[i].corpora, 0}); };
   for (size_t i = 0; i < saved.stages.size(); ++i) {
     const PastStage& before = saved.stages[i];
     if (is_same_mix(stages[i].corpora, before.corpora)) continue;
     if (i + 1 < saved.stages.size())
-      fail(ErrorKind::usage, fmt::format("stage {} of the run is over and was {}, now it is {}: the past stays as it "
-                                         "was; append a stage, or {}",
+      fail(ErrorKind::usage, fmt::format("stage {} of the run is over and was {}, now it is {}: finished stages cannot "
+                                         "change; append a stage, or {}",
                                          i + 1, shown(before), now(i), kOtherwise));
     if (before.name.empty())
-      fail(ErrorKind::usage,
-           fmt::format("the run started with data.train = {}, now it is {}: its place in the data would "
-                       "be lost; use the old value, or {}",
-                       shown(before), now(i), kOtherwise));
+      fail(ErrorKind::usage, fmt::format("the run started with data.train = {}, now it is {}: it could not continue at "
+                                         "its position in the data; use the old value, or {}",
+                                         shown(before), now(i), kOtherwise));
   }
 }
 
@@ -231,7 +229,7 @@ std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& c
   if (is_same_mix(before.corpora, mix_.corpora)) return said;
   begin_mix(cursor);
   said.push_back(
-      fmt::format("stage {} goes on with another mix: {} (was {})", index_ + 1, shown(past_.back()), shown(before)));
+      fmt::format("stage {} continues with another mix: {} (was {})", index_ + 1, shown(past_.back()), shown(before)));
   return said;
 }
 

@@ -1,4 +1,4 @@
-// trainer/stages/stage_state.cpp: the part `data` of state.json.
+// trainer/stages/stage_state.cpp: reads and writes the part `data` of state.json.
 #include "trainer/stages/stage_state.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/stages/stages.cpp: reads stages from options, and says of them what is known before the run.
+// trainer/stages/stages.cpp: reads stages from options, and computes what is known before the run.
 #include "trainer/stages/stages.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string option_of(const StageConfig& stage, const char* name) {
   return fmt::format("stage.{}.{}", stage.name, name);
 }
 
-// "FOLDER:2" of a corpus of the mix.
+// Parses "FOLDER:2" for a corpus of the mix.
 void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, StageEnd& end) {
   if (c.epochs.empty()) return;
   const size_t colon = find_colon_after_folder(c.epochs);
@@ -30,7 +30,7 @@ void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, Stage
                                        option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMaxEpochs));
   if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
     fail(ErrorKind::usage,
-         fmt::format("{} names {}, which is not in {} = {}: give one folder of it, written alike",
+         fmt::format("{} names {}, which is not in {} = {}: give one of its folders, spelled alike",
                      option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
 }
 
@@ -62,7 +62,7 @@ std::vector<Stage> parse_stages(const RunConfig& c) {
   std::vector<Stage> stages;
   if (!c.data.min_score.empty() && c.data.train.empty())
     fail(ErrorKind::usage,
-         fmt::format("data.min_score = {} is of the pairs of data.train, which is not set: give stage.NAME.min_score",
+         fmt::format("data.min_score = {} applies to data.train, which is not set: give stage.NAME.min_score",
                      printable(c.data.min_score)));
   if (!c.data.train.empty()) {
     stages.push_back({.corpora = parse_mix("data.train", c.data.train)});

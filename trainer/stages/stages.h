@@ -1,8 +1,8 @@
 // trainer/stages/stages.h: the stages of a run's data: what each trains on, and when it ends.
 //
-// A stage is a mix of corpora (data/order/mix.h) and an end: after so many steps, with the step that reaches a number
-// of target tokens, or with the one in which a corpus has been gone through so often. So stages end between two steps,
-// on every grid with the same one. A run with data.train alone has one stage without an end.
+// A stage is a mix of corpora (data/order/mix.h) and an end: after a number of steps, with the step that reaches a
+// number of target tokens, or with the step in which a corpus completes a number of epochs. So stages end between two
+// steps, the same ones on every grid. A run with only data.train has one stage without an end.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,28 @@
 
 namespace weft {
 
-struct StageEnd {  // of what is above 0: the first that comes
+struct StageEnd {  // values above 0; the first limit reached ends it
   int64_t steps = 0, target_tokens = 0, epochs = 0;
-  std::string epochs_of;  // the folder
+  std::string epochs_of;  // that corpus's folder
   bool exists() const { return steps > 0 || target_tokens > 0 || epochs > 0; }
 };
 
 struct Stage {
-  std::string name;  // empty: of data.train
+  std::string name;  // empty: data.train
   std::vector<MixCorpus> corpora;
   StageEnd end;
-  std::optional<ScheduleConfig> schedule;  // that begins with it
+  std::optional<ScheduleConfig> schedule;  // starts with the stage
 };
 
-// Empty without data. An Error of kind usage names the option that is wrong; corpora are not opened.
+// Returns the stages; empty without data. Throws an Error of kind usage that names a wrong option. Opens no corpora.
 std::vector<Stage> parse_stages(const RunConfig& config);
 std::vector<std::string> training_folders(const std::vector<Stage>& stages);  // each once
 std::string describe_end(const StageEnd& end);                                // "20000 steps", or "no end"
 
 inline std::string schedule_section(const std::string& stage) { return "stage." + stage + ".schedule"; }
 
-// What a plan knows. The steps from stage `first` to a stage, if all these end by steps alone; and the steps over which
-// its schedule decays, if that names no decay_steps: those of the stage, or else all that are left to the run.
+// These return what is known before the run: the steps from stage `first` to a stage, if only steps end these stages;
+// and the steps over which its schedule decays without decay_steps: the stage's, or otherwise all that remain.
 std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index, size_t first = 0);
 std::optional<int64_t> steps_to_decay(const std::vector<Stage>& stages, size_t index, int64_t train_steps);
 

@@ -1,4 +1,4 @@
-// trainer/stages/training_data.cpp: opens corpora and goes from stage to stage.
+// trainer/stages/training_data.cpp: opens corpora and enters the stages in order.
 #include "trainer/stages/training_data.h"
 
 #include <algorithm>
@@ -20,11 +20,11 @@ TrainingData::TrainingData(const RunConfig& config, std::vector<Stage> stages, c
   start_loader(stages_.start(config.batch));
 }
 
-// The corpora of the present stage are the loader's. Those of the next one are verified beside it, so that its first
-// step need not wait for their digests.
+// The loader reads the corpora of the current stage. Those of the next one are verified at the same time, so that its
+// first step need not wait for their digests.
 void TrainingData::start_loader(const StepCursor& cursor) {
   verifier_.reset();
-  loader_.reset();  // before another reads ahead
+  loader_.reset();  // before another one reads ahead
   const auto is_present = [&](const MixCorpus& corpus) {
     return std::ranges::find(stages_.mix().corpora, corpus.opened, &MixCorpus::opened) != stages_.mix().corpora.end();
   };
@@ -45,7 +45,7 @@ Step TrainingData::next() {
   return loader_->next();
 }
 
-// Counts from the step where the schedule began.
+// Counts from the step at which the schedule started.
 double TrainingData::rate(int64_t step) const {
   const StageSchedule s = stages_.schedule(config_);
   return learning_rate(s.schedule, step - s.first_step, s.total_steps);

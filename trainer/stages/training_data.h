@@ -1,7 +1,7 @@
 // trainer/stages/training_data.h: what one rank of a run trains on: the corpora of all stages, the steps read from
-// those of the present one, and the place in them.
+// those of the current one, and the position in them.
 //
-// Every rank has one and makes the same calls after the same steps.
+// Every rank owns one and makes the same calls after the same steps.
 #pragma once
 
 #include <map>
@@ -20,36 +20,36 @@ namespace weft {
 
 class TrainingData {
  public:
-  // The data of a new run. `config` and `stages` are resolved (trainer/plan/resolve.h). Corpora stay as they are now,
-  // also if pairs are appended to them later.
+  // Opens the data of a new run. Corpora stay as they are now, even if pairs are appended to them later. REQUIRES:
+  // `config` and `stages` are resolved (trainer/plan/resolve.h).
   TrainingData(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
 
-  // This rank's part of the next step. Waits for the thread that reads ahead, and throws its Error. Where the present
-  // stage is over, enters the next one first.
+  // Returns this rank's part of the next step. Waits for the thread that reads ahead, and throws its Error. If the
+  // current stage is over, enters the next one first.
   Step next();
-  double rate(int64_t step) const;      // the learning rate of step 0, 1, ... of the run
-  void add(const StepTotals& of_step);  // counts a step; `of_step`: the totals of all ranks
+  double rate(int64_t step) const;      // learning rate of step 0, 1, ... of the run
+  void add(const StepTotals& of_step);  // counts a step from the totals of all ranks
   const StageRun& stages() const { return stages_; }
   bool is_over() const { return stages_.is_last() && stages_.is_over(); }
   bool stage_is_over() const { return stages_.is_over() && !stages_.is_last(); }
-  // Between two steps, after the last one of a stage. An Error if a file of the next stage is missing or damaged;
-  // nothing changes then.
+  // Throws an Error if a file of the next stage is missing or damaged, and then changes nothing. Call it between two
+  // steps, after the last one of a stage.
   void require_next_stage();
   void enter_next_stage();
-  // A file of the next stage that was found missing or damaged in the meantime; returned once.
+  // Returns a file of the next stage that was found missing or damaged in the meantime, only once.
   std::optional<std::string> damage_of_next_stage();
 
-  // Pairs that were passed over since the start: because they do not fit a block, or their score is too low.
+  // Count pairs that were left out since the start because they do not fit a block, or their score is too low.
   int64_t dropped() const { return dropped_; }
   int64_t below_score() const { return below_score_; }
 
-  StepCursor cursor() const { return loader_->cursor(); }  // of this rank's streams
-  // Continues at the place that a checkpoint has; `cursor` holds this rank's streams, and is that of the next step
-  // afterwards. Returns what of the stages has changed since, one line each. What may not change is an Error of kind
-  // usage (StageRun::resume).
+  StepCursor cursor() const { return loader_->cursor(); }  // position of this rank's streams
+  // Continues at a checkpoint's position. `cursor` contains this rank's streams, and is set to the next step's. Returns
+  // one line per change of the stages since then. Throws an Error of kind usage for a change that is not allowed
+  // (StageRun::resume).
   std::vector<std::string> resume(const StageState& saved, StepCursor& cursor);
 
-  // The tokenizers that all corpora share: file name -> contents.
+  // Returns the tokenizers that all corpora share: file name -> contents.
   const std::map<std::string, std::string>& tokenizers() const { return tokenizers_; }
 
  private:
@@ -60,7 +60,7 @@ class TrainingData {
   StageRun stages_;
   std::map<std::string, std::string> tokenizers_;
   std::unique_ptr<Loader> loader_;
-  std::unique_ptr<CorpusVerifier> verifier_;  // of the corpora of the next stage
+  std::unique_ptr<CorpusVerifier> verifier_;  // for the corpora of the next stage
   int64_t dropped_ = 0, below_score_ = 0;
 };
 

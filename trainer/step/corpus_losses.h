@@ -1,7 +1,7 @@
-// trainer/step/corpus_losses.h: how a step's loss divides among the corpora of a mix.
+// trainer/step/corpus_losses.h: divides a step's loss among the corpora of a mix.
 //
-// A block mixes corpora, and its rows' losses are overwritten by the next block's. So they are copied on the device,
-// beside the work of the block, and read once, after the step.
+// A block mixes corpora, and the next block overwrites its rows' losses. So they are copied on the device, during the
+// work of the block, and read once, after the step.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace weft {
 
-struct CorpusTotals {        // of a step
+struct CorpusTotals {        // per step
   int64_t passed = 0;        // pairs given, or left out because they do not fit a block
-  double nll = 0;            // of its target tokens together, in nats, each times its weight
-  double target_weight = 0;  // of these tokens together; their number if the run has no weights
+  double nll = 0;            // sum over its target tokens in nats, each times its weight
+  double target_weight = 0;  // sum over these tokens; their number if the run has no weights
 };
 
 class CorpusLosses {
  public:
   CorpusLosses(int64_t num_blocks, int64_t target_rows, Device device);
 
-  Tensor of_block() const { return row(num_blocks_); }  // [T] f32: a block's nll, written by its work
-  void keep(Context& ctx, int64_t i);                   // that of block i of this rank; enqueued after the block's work
+  Tensor of_block() const { return row(num_blocks_); }  // [T] f32: a block's nll, which its work writes
+  void keep(Context& ctx, int64_t i);                   // keeps block i of this rank; enqueued after the block's work
 
-  // Adds the losses of this rank's blocks to the totals of the step's corpora; waits.
+  // Adds the losses of this rank's blocks to the totals of the step's corpora. Waits for the device.
   void add_to(std::vector<CorpusTotals>& totals, Context& ctx, const Step& step) const;
 
  private:

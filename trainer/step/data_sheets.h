@@ -1,16 +1,16 @@
-// trainer/step/data_sheets.h: what NVIDIA's data sheets say of GPUs (SXM boards).
+// trainer/step/data_sheets.h: the peak rates of GPUs in NVIDIA's data sheets (SXM boards).
 #pragma once
 
 #include <string_view>
 
 namespace weft {
 
-struct DataSheet {       // 0: not known
-  double flops = 0;      // operations a second of dense matrix products in bf16 or f16
-  double bandwidth = 0;  // bytes a second of its memory
+struct DataSheet {       // 0: unknown
+  double flops = 0;      // FLOP/s of dense matrix products in bf16 or f16
+  double bandwidth = 0;  // bytes per second of its memory
 };
 
-// By the name that CUDA gives the GPU.
+// Looks a GPU up by the name that CUDA gives it.
 constexpr DataSheet data_sheet_of(std::string_view name) {
   const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
   if (has("H200")) return {.flops = 989e12, .bandwidth = 4.8e12};

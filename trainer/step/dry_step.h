@@ -1,4 +1,4 @@
-// trainer/step/dry_step.h: a training step on a replica without memory: what it needs, and what it does.
+// trainer/step/dry_step.h: runs a training step on a replica without memory to find what it needs and does.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace weft {
 
-// Bytes that the forward and backward pass of one block need on this rank. `dry`, a context for dry runs, records the
-// scratch memory of a step's ops.
+// Returns the bytes that the forward and backward pass of one block need on this rank. `dry`, a context for dry runs,
+// records the scratch memory of a step's ops.
 size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& dry);
 
 struct StepOps {
   std::vector<OpTrace::Op> block;       // a block's forward and backward pass, with the collectives of tp
-  std::vector<OpTrace::Op> last_block;  // the same of a step's last block, with those of dp (parallel/planned_group.h)
-  std::vector<OpTrace::Op> step;        // what a step adds: zero gradients, their norm, the update
+  std::vector<OpTrace::Op> last_block;  // the same for a step's last block, with those of dp (parallel/planned_group.h)
+  std::vector<OpTrace::Op> step;        // additional ops per step: zero gradients, their norm, the update
   std::vector<OpTrace::Op> exchange;    // collectives of the update
-  int64_t parameters = 0;               // of this rank, padding included
+  int64_t parameters = 0;               // on this rank, padding included
 };
 
-// The ops that a device is given, a rank of the grid config.parallel.dp x tp (0: 1): rank 0, with the largest share of
-// Muon's matrices that a rank has. A collective stands where it starts; gradients are f32, and neither the gather of a
-// sharded optimizer's weights nor the packing of a CPU's is there. `config` is resolved, except for its data. Operands
-// have null data, except for the sentences' ranges, which last as long as `block`.
+// Returns the ops that a rank of the grid config.parallel.dp x tp (0: 1) gives to its device: rank 0, with the largest
+// share of Muon's matrices. A collective stands where it starts. Gradients are f32. Neither the gather of a sharded
+// optimizer's weights nor the packing of a CPU's is included. Operands have null data, except the sentences' ranges,
+// which last as long as `block`. REQUIRES: `config` is resolved except for its data.
 StepOps step_ops(const RunConfig& config, Block& block, Device device);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/step/planned_replica.h: one rank's model and optimizer without memory: for plans of memory, and for dry runs.
+// trainer/step/planned_replica.h: one rank's model and optimizer without memory, for memory plans and dry runs.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace weft {
 
 struct PlannedReplica {
-  // Of the rank that `tp` has, in a grid of config.parallel.dp. Its groups note in `trace` what they would communicate.
+  // Plans the rank of `tp` in a grid of config.parallel.dp. Its groups record in `trace` what they would communicate.
   PlannedReplica(const RunConfig& config, const TensorParallel& tp, Device device, OpTrace* trace = nullptr);
 
   std::unique_ptr<Communicator> dp, tp_group;

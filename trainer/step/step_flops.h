@@ -1,4 +1,4 @@
-// trainer/step/step_flops.h: floating-point operations of training, and the most that this machine could do.
+// trainer/step/step_flops.h: counts floating-point operations of training, and the peak of this machine.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace weft {
 
-// Model FLOPs of training on these blocks, from their real sentence lengths (model/flops.h).
+// Returns the model FLOPs of training on these blocks, from their real sentence lengths (model/flops.h).
 double training_flops(const ModelConfig& model, const std::vector<Block>& blocks);
 
-// Of several instructions' rates, the best one for operands of this dtype, 0 if there is none; and that for matrix
-// products of it, which are computed in f32 where there is none.
+// best_peak() returns the best of several instructions' rates for operands of this dtype, 0 if there is none.
+// product_peak() returns the rate of its matrix products, which are computed in f32 if there is none.
 double best_peak(const std::vector<PeakRate>& rates, DType dtype);
 double product_peak(const std::vector<PeakRate>& rates, DType dtype);
 
-// Operations a second of all ranks' processors at most, the yardstick of model FLOP utilisation (Chowdhery et al. 2022,
-// PaLM, section 4.1): a CPU's multiply-adds are measured for some milliseconds on all ranks at once; a GPU's dense
-// matrix products in 16 bits are those of its data sheet. 0 if a rank's is not known.
+// Returns the peak FLOP/s of all ranks' processors, the denominator of model FLOP utilization (Chowdhery et al. 2022,
+// PaLM, section 4.1). A CPU's multiply-adds are measured for some milliseconds on all ranks at once. A GPU's dense
+// matrix products in 16 bits come from its data sheet. Returns 0 if a rank's peak is unknown.
 double peak_flops(const RankDevice& own, DType storage, Communicator& world);
 
 }  // namespace weft

@@ -1,9 +1,8 @@
-// trainer/step/step_graphs.h: train.cuda_graph: replays parts of a step as CUDA graphs: a block (the first one of a
+// trainer/step/step_graphs.h: replays parts of a step as CUDA graphs (train.cuda_graph): a block (the first one of a
 // step may gather weights over dp, the last one sums gradients), and the optimizer's update.
 //
-// Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped.
-// Values that change from step to step are read from StepScalars
-// (tensor/op/step_scalars.h).
+// Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped. Values that
+// change from step to step are read from StepScalars (tensor/op/step_scalars.h).
 #pragma once
 
 #include <algorithm>
@@ -15,9 +14,9 @@
 
 namespace weft {
 
-// train.cuda_graph, with `automatic` decided, the same on every rank. On CPUs, and if all-reduces go through the
-// hosts' memory, nothing can be recorded: `automatic` is off there, and `on` an Error of kind usage. The grid of
-// `config` is resolved.
+// Resolves `automatic` of train.cuda_graph, in the same way on every rank. Nothing can be recorded on CPUs, or if
+// all-reduces go through the hosts' memory. Then `automatic` is off, and `on` throws an Error of kind usage. REQUIRES:
+// the grid of `config` is resolved.
 CudaGraph choose_graphs(const RunConfig& config, const RankDevice& own);
 
 class StepGraphs {

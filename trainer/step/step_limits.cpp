@@ -1,4 +1,4 @@
-// trainer/step/step_limits.cpp: the ops of a step by a dry run, and the speed of memory.
+// trainer/step/step_limits.cpp: finds the ops of a step by a dry run, and measures the speed of memory.
 #include "trainer/step/step_limits.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ StepLimits limits_of_step(const RunConfig& c, const Pass& p, const Mesh& mesh) {
   const DType storage = storage_of(c.train.precision);
   const double ranks = world.size(), given = c.train.peak_flops, given_bandwidth = c.train.memory_bandwidth;
   const double peak = given > 0 ? given * ranks : peak_flops(mesh.own(), storage, world);
-  const bool has_both = storage != DType::f32 && c.optimizer.kind == OptimizerKind::muon;  // whose products are f32
+  const bool has_both = storage != DType::f32 && c.optimizer.kind == OptimizerKind::muon;  // Muon's products are f32
   const ProcessorRates rates{
       .flops = peak / ranks,
       .f32_flops = has_both ? peak_flops(mesh.own(), DType::f32, world) / ranks : 0,

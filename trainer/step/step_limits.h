@@ -1,5 +1,5 @@
-// trainer/step/step_limits.h: the roofline of a training step (Williams et al. 2009): the least time in which a
-// processor can do its operations and move its bytes.
+// trainer/step/step_limits.h: computes the roofline of a training step (Williams et al. 2009): the minimum time in
+// which a processor can do its operations and move its bytes.
 #pragma once
 
 #include <vector>
@@ -11,27 +11,28 @@
 
 namespace weft {
 
-struct ProcessorRates {  // of a rank, a second; 0: not known
-  double flops = 0;      // of matrix products in the run's precision
-  double f32_flops = 0;  // of those of f32 operands; 0: as the others
+struct ProcessorRates {  // per rank and second; 0: unknown
+  double flops = 0;      // matrix products in the run's precision
+  double f32_flops = 0;  // matrix products of f32 operands; 0: same as `flops`
   double bandwidth = 0;  // bytes of its memory
 };
 
-// The sum of max(operations / flops, bytes / bandwidth) over the ops. Collectives take no time.
+// Returns the sum of max(operations / flops, bytes / bandwidth) over the ops. Collectives take no time.
 double roofline_seconds(const std::vector<OpTrace::Op>& ops, const ProcessorRates& rates);
 
-// Of a step of the rank with most blocks, whatever its sentences: all rows of a block count, and attention's bytes
-// without its operations, which bind only in long sentences. 0 if a rate is not known. `config` is resolved.
+// Returns the roofline of the busiest rank's step for any sentences: it counts all rows of a block, and attention's
+// bytes but not its FLOPs, which matter only in long sentences. Returns 0 if a rate is unknown. REQUIRES: `config` is
+// resolved.
 double roofline_of_step(const RunConfig& config, Device device, const ProcessorRates& rates);
 
-struct StepLimits {    // 0: not known
-  double flops = 0;    // operations a second of all ranks' processors (step_flops.h)
+struct StepLimits {    // 0: unknown
+  double flops = 0;    // FLOP/s of all ranks' processors (step_flops.h)
   double seconds = 0;  // roofline_of_step
 };
 
-// Of train.peak_flops and train.memory_bandwidth, or where they are 0 of the ranks' processors: memory has the
-// bandwidth of a GPU's data sheet, or on CPUs of copies in the pass's memory for activations, which all ranks make at
-// once. The mean of the ranks counts. All ranks call it before the first step.
+// Uses train.peak_flops and train.memory_bandwidth, or if they are 0 the rates of the ranks' processors. Memory
+// bandwidth then comes from a GPU's data sheet, or on CPUs from copies in the pass's memory for activations, which all
+// ranks make at once. Takes the mean of the ranks. All ranks call it before the first step.
 StepLimits limits_of_step(const RunConfig& config, const Pass& pass, const Mesh& mesh);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/step/step_totals.cpp: one all-gather over all ranks, whose numbers each rank adds up.
+// trainer/step/step_totals.cpp: exchanges numbers by one all-gather over all ranks, and adds them up on each.
 #include "trainer/step/step_totals.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// This rank's numbers; 0 for those of which it has no part.
+// Packs this rank's numbers; 0 for those to which it does not contribute.
 class Packed {
  public:
   Packed(const StepTotals& own, const Mesh& mesh, bool sharded)
@@ -30,7 +30,7 @@ class Packed {
   std::vector<double> numbers_;
 };
 
-// Reads the numbers of all ranks, `size` of each, one after the other.
+// Reads the numbers of all ranks, `size` per rank, one after the other.
 class Reduced {
  public:
   Reduced(const std::vector<double>& all, size_t size) : all_(all), size_(size) {}

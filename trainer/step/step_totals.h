@@ -1,8 +1,7 @@
-// trainer/step/step_totals.h: the numbers of a step that all ranks need before its update, exchanged between the hosts
-// at once.
+// trainer/step/step_totals.h: the numbers of a step that all ranks exchange at once before its update.
 //
-// A number is one line of for_each_total(): which ranks have a part of it, and how the parts become the total. Packing,
-// the exchange and unpacking follow from it.
+// Each number is one line of for_each_total(), which defines the ranks that contribute to it and how it is reduced.
+// Packing, exchange and unpacking follow from it.
 #pragma once
 
 #include <cmath>
@@ -17,34 +16,34 @@
 
 namespace weft {
 
-struct StepTotals {                              // of one rank, before exchange_totals(); of all ranks after it
+struct StepTotals {                              // one rank's before exchange_totals(), all ranks' after it
   double loss = 0, nll = 0;                      // sums over target tokens times weights, in nats: smoothed and plain
   int64_t pairs = 0;                             // in its blocks
   int64_t source_tokens = 0, target_tokens = 0;  // without padding
-  double target_weight = 0;                      // of these target tokens; their number without weights
+  double target_weight = 0;                      // weight of these target tokens; their number without weights
   int64_t dropped = 0, below_score = 0;          // Step::dropped, Step::below_score
-  double flops = 0;                              // of the model (trainer/step/step_flops.h)
-  double split_squares = 0, whole_squares = 0;   // of gradients, as the pass scaled them: of parameters that tp splits,
-                                                 // and of all others
-  bool not_finite = false;                       // some gradient, on some rank
-  bool save_goes_on = false;                     // some rank still works at the present phase of a save
+  double flops = 0;                              // model FLOPs (trainer/step/step_flops.h)
+  double split_squares = 0, whole_squares = 0;   // squared gradients, as the pass scaled them, of split and of
+                                                 // replicated parameters
+  bool not_finite = false;                       // some gradient on some rank
+  bool save_goes_on = false;                     // some rank is still working on the current phase of a save
   StopRequest request = StopRequest::none;       // the strongest
   std::vector<double> busy;                      // seconds that each rank worked
-  std::vector<CorpusTotals> corpora;             // of the stage's mix
+  std::vector<CorpusTotals> corpora;             // for the stage's mix
 
   double per_weight() const { return 1.0 / target_weight; }
-  double fill(const BatchConfig& batch) const;  // share of a step's rows that hold tokens
+  double fill(const BatchConfig& batch) const;  // share of a step's rows that contain tokens
   double gradient_square() const { return split_squares + whole_squares; }
   bool finite() const { return !not_finite && std::isfinite(gradient_square()); }
 };
 
-// The ranks that have a part of a number. Blocks differ between the ranks of dp, and the squares of split parameters
-// between those of tp. Gradients are summed over dp before they are squared, so its ranks have the same squares,
-// unless each has squared those of its shard.
+// The ranks that contribute to a number. Blocks differ between the ranks of dp, and the squares of split parameters
+// between those of tp. Gradients are summed over dp before they are squared, so its ranks have the same squares, unless
+// each has squared only those of its shard.
 enum class TotalOf : uint8_t { blocks, split_squares, whole_squares, each_rank };
 
-// Visits each number in this order with the ranks that have a part of it: v.sum() adds the parts, v.largest() takes the
-// largest, v.list() keeps all.
+// Visits each number in this order with the ranks that contribute to it: v.sum() adds the contributions, v.largest()
+// takes their maximum, v.list() keeps all.
 template <typename Totals, typename V>
 void for_each_total(Totals& t, V&& v) {
   v.sum(t.loss, TotalOf::blocks);
@@ -69,11 +68,11 @@ void for_each_total(Totals& t, V&& v) {
   }
 }
 
-// `own`: this rank's, with `busy` of one number. All ranks call it and get the same, added in rank order. `sharded`:
-// the ranks of dp have squared different gradients.
+// Returns the totals of all ranks, added in rank order. All ranks call it with their `own` numbers, where `busy` has
+// one entry, and get the same. `sharded`: the ranks of dp have squared different gradients.
 StepTotals exchange_totals(StepTotals own, const Mesh& mesh, bool sharded = false);
 
-int64_t bytes_of_totals();  // that a rank sends, without corpora
+int64_t bytes_of_totals();  // bytes that a rank sends, without corpora
 
 // Sums that a rank's device accumulates over a step.
 class StepSums {
@@ -85,7 +84,7 @@ class StepSums {
   Tensor split_squares() const { return sums_[2]; }
   Tensor whole_squares() const { return sums_[3]; }
   void add(Context& ctx, const RowLoss& of_block) const;
-  void read(Context& ctx, StepTotals& into) const;  // waits
+  void read(Context& ctx, StepTotals& into) const;  // waits for the device
 
  private:
   DeviceSums sums_;

@@ -1,4 +1,4 @@
-// trainer/validation/child_command.cpp: posix_spawn of a shell that watches over the command.
+// trainer/validation/child_command.cpp: spawns a shell that watches over the command.
 #include "trainer/validation/child_command.h"
 
 #include <fcntl.h>
@@ -19,9 +19,9 @@ namespace weft {
 namespace {
 
 constexpr int kNice = 10;
-constexpr int kReapTries = 100;  // of 1 ms, after SIGKILL
+constexpr int kReapTries = 100;  // 1 ms each, after SIGKILL
 
-// Standard input is the pipe. `cat` ends when the pipe does, and with it the group.
+// Standard input is the pipe. When the pipe closes, `cat` ends and then the group.
 constexpr char kWatchedCommand[] =
     "exec 3<&0 </dev/null; { cat <&3 >/dev/null; kill -KILL 0; } 2>/dev/null & exec 3<&-; /bin/sh -c \"$1\"; exit $?";
 
@@ -63,7 +63,7 @@ class SpawnSettings {
     posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, error.c_str(), kFlags, 0666);
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);  // sockets of MPI
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);  // MPI's sockets
 #endif
 #endif
     posix_spawnattr_init(&attributes_);
@@ -89,12 +89,12 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-// This rank may be bound to a few cores (parallel/placement/); the command need not be.
+// This rank may be bound to a few cores (parallel/placement/), but the command need not be.
 void free_from_cores(pid_t process) {
   cpu_set_t all;
   CPU_ZERO(&all);
   for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
-  sched_setaffinity(process, sizeof all, &all);  // the kernel takes those of the job
+  sched_setaffinity(process, sizeof all, &all);  // the kernel reduces them to the job's cores
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ double ChildCommand::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
-// A process that hangs in the kernel cannot be waited for: the run goes on without it.
+// A process that hangs in the kernel cannot be waited for, so the run continues without it.
 void ChildCommand::kill() {
   if (process_ < 0) return;
   ::kill(-process_, SIGKILL);

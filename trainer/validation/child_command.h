@@ -1,4 +1,4 @@
-// trainer/validation/child_command.h: a shell command that runs beside this process, and never longer than it.
+// trainer/validation/child_command.h: a shell command that runs alongside this process, but never longer.
 #pragma once
 
 #include <sys/types.h>
@@ -17,25 +17,26 @@ class ChildCommand {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;  // names and values
 
-  // Runs `/bin/sh -c command` with this process's environment, without what MPI keeps there for its ranks, and with
-  // `added`. Its standard input is empty, its output goes to two files. It has a process group of its own, a lower
-  // priority (nice 10) and all cores that the job may use. An Error of kind io if it cannot be started.
+  // Runs `/bin/sh -c command` with `added` and this process's environment, except MPI's variables for its ranks. Its
+  // standard input is empty, and its output goes to two files. It has its own process group, a lower priority (nice 10)
+  // and all cores that the job may use. Throws an Error of kind io if it cannot be started.
   //
-  // posix_spawn: nothing of this process is copied, so neither its size nor MPI, threads or a GPU matter.
+  // posix_spawn copies nothing of this process, so its size, MPI, threads and a GPU do not matter.
   ChildCommand(const std::string& command, const Environment& added, const std::string& output,
                const std::string& error);
   ~ChildCommand() { kill(); }
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
 
-  // Its exit status once it has ended, 128 + n if signal n ended it. Then its whole group ends. Does not wait.
+  // Returns its exit status once it has ended, 128 + n if signal n ended it, and then ends its whole group. Does not
+  // wait.
   std::optional<int> poll();
-  double seconds() const;  // since it began
-  void kill();             // its group, at once
+  double seconds() const;  // since its start
+  void kill();             // ends its group at once
 
  private:
-  pid_t process_ = -1;    // and group; -1: it has ended
-  FileDescriptor alive_;  // a pipe that closes when this process ends, for any reason: then the group ends, too
+  pid_t process_ = -1;    // also its group; -1: it has ended
+  FileDescriptor alive_;  // a pipe that closes when this process ends, for any reason; this ends the group as well
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

@@ -1,4 +1,4 @@
-// trainer/validation/samples.cpp: texts of the samples, and one pass of the model for the picture.
+// trainer/validation/samples.cpp: collects texts of the samples, and runs the model once for the picture.
 #include "trainer/validation/samples.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMaxTokens = 47;  // of a side of the picture, without eos
 
-// Into the arena; y [rows, rows].
+// Returns y [rows, rows] in the arena.
 Tensor attend(Pass& p, const Transformer& model, const Block& block, int64_t rows) {
   const DeviceBatch batch = load_batch(p, block);
   const Tensor y = p.arena.tensor({rows, rows});
@@ -33,7 +33,7 @@ Samples::Samples(int64_t count, const HeldOutSet& set, const Tokenizers& tokeniz
       tokenizers_(&tokenizers),
       trainer_(&trainer),
       count_(std::min(static_cast<size_t>(count), set.sources.size())) {
-  const int64_t tp = trainer.replica().tp().size();  // which may split the rows
+  const int64_t tp = trainer.replica().tp().size();  // tp may split the rows
   rows_ = std::min(kMaxTokens + 1, trainer.replica().model().max_positions()) / tp * tp;
   for (size_t i = 0; i < count_ && !pictured_; ++i) {
     const int64_t tokens = std::ssize(set.sources[i]);

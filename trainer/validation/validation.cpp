@@ -25,7 +25,7 @@ Validation::Validation(const RunConfig& config, const std::vector<ValidationSet>
   const auto is_noisy = [](const ValidationSet& set) { return set.noise != TextNoise::none; };
   if (translates || std::ranges::any_of(sets, is_noisy)) {  // all sets have the same
     const std::string& folder = sets.front().folder;
-    read_tokenizers(folder, sets.front().opened->manifest());  // refuses damaged ones
+    read_tokenizers(folder, sets.front().opened->manifest());  // rejects damaged ones
     tokenizers_ = load_tokenizers(folder);
   }
   if (translates)
@@ -58,8 +58,8 @@ void Validation::read_noisy(const ValidationSet& set, Set& own) {
   own.blocks = std::move(noisy.blocks);
   if (noisy.num_cut > 0)
     remarks_.push_back(
-        fmt::format("validation set {}: {} of {} source sentences are cut to {} tokens, which is what a "
-                    "block holds (batch.source_rows)",
+        fmt::format("validation set {}: {} of {} source sentences were truncated to {} tokens to fit a "
+                    "block (batch.source_rows)",
                     set.name, noisy.num_cut, noisy.sources.size(), noisy.longest));
   noisy.sources.resize(own.held_out.sources.size());
   own.held_out.sources = std::move(noisy.sources);
@@ -88,7 +88,7 @@ bool note_score(const std::map<std::string, double>& numbers, int64_t step, cons
     ++best.stale;
   }
   best.kept[step] = *value;
-  while (std::ssize(best.kept) > keep)  // of equal ones the later stays, but for the best
+  while (std::ssize(best.kept) > keep)  // the later of equal ones stays, but never the best
     best.kept.erase(std::ranges::min_element(best.kept, {}, [&](const auto& entry) {
       return std::tuple(entry.first == best.step, entry.second, entry.first);
     }));

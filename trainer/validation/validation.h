@@ -1,9 +1,7 @@
-// trainer/validation/validation.h: quality of the model on the validation sets: loss of their pairs, BLEU and chrF of
-// translations.
+// trainer/validation/validation.h: measures the model on the validation sets: loss, BLEU and chrF.
 //
-// [decode] selects greedy or beam search; search and scorer are those of `weft evaluate`. References are the
-// text of the set's tokens, so this BLEU differs from that of the raw text where the tokenizer's
-// normalisation changed a character.
+// [decode] selects greedy or beam search. Search and scorer are those of `weft evaluate`. References are the text of
+// the set's tokens, so this BLEU differs from the raw text's where the tokenizer's normalization changed a character.
 #pragma once
 
 #include <functional>
@@ -22,37 +20,37 @@
 namespace weft {
 
 struct SetReport {
-  std::string name;                                   // empty: the only set, which has none
-  std::map<std::string, double, std::less<>> values;  // of kValidationMetrics, by their keys: those that were measured
+  std::string name;                                   // empty: the only set, which has no name
+  std::map<std::string, double, std::less<>> values;  // measured ones of kValidationMetrics, by key
 };
 
 struct ValidationReport {
   int64_t step = 0;
   std::vector<SetReport> sets;      // in the order of data.valid; at least one
-  std::vector<SampleText> samples;  // train.samples of each set
+  std::vector<SampleText> samples;  // train.samples per set
   std::optional<SampleAttention> attention;
-  std::vector<SetTexts> texts;  // of each set, with train.validate_command
+  std::vector<SetTexts> texts;  // per set, with train.validate_command
 
-  // By their keys in log.jsonl: those of the first set without a name, those of named sets with it.
+  // Returns numbers by their keys in log.jsonl: the first set's without a name, named sets' with it.
   std::map<std::string, double> numbers() const;
 };
 
-// If the numbers of the validation after `step` are better than the best so far, they become the best. The result is
-// whether they are among the best `keep`. What the rule cannot judge counts as no validation.
+// Updates the best if the numbers of the validation after `step` are better. Returns whether they are among the best
+// `keep`. A validation that the rule cannot judge does not count.
 bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, int64_t keep,
                 BestScore& best);
 
 class Validation {
  public:
-  // `sets` are open. Communicates nothing.
+  // Does not communicate. REQUIRES: `sets` are open.
   Validation(const RunConfig& config, const std::vector<ValidationSet>& sets, const Mesh& mesh, Trainer& trainer);
   ~Validation();
 
-  // Whether to validate after this step, which may be the run's last; never twice after the same step.
+  // True if this step, which may be the run's last, is to be validated; never twice for the same step.
   bool due(int64_t step, bool last) const;
-  // With the weights for evaluation. All ranks call it and get the same. It asks stop(), which agrees between the
-  // ranks, every few sentences, and returns nothing once that is true. Error of kind diverged if a loss or a
-  // prediction is not finite.
+  // Validates with the weights for evaluation. All ranks call it and get the same. Calls stop(), which agrees between
+  // the ranks, every few sentences, and returns nothing once it is true. Throws an Error of kind diverged if a loss or
+  // a prediction is not finite.
   std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
   const std::vector<std::string>& remarks() const { return remarks_; }  // lines on the sets for the start of the run
@@ -70,7 +68,7 @@ class Validation {
   Tokenizers tokenizers_;
   std::vector<std::unique_ptr<Set>> sets_;
   std::vector<std::string> remarks_;
-  std::unique_ptr<Translator> translator_;  // none without BLEU
+  std::unique_ptr<Translator> translator_;  // null without BLEU
   int64_t done_ = -1;                       // the last step that was validated
 };
 

@@ -1,4 +1,4 @@
-// trainer/validation/validation_command.cpp: files for the command, its number, and everything that may go wrong.
+// trainer/validation/validation_command.cpp: writes files for the command, reads its number, and handles failures.
 #include "trainer/validation/validation_command.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTail = 4096;  // bytes of an output that are read
+constexpr int64_t kTail = 4096;  // bytes that are read from the end of an output
 constexpr size_t kLongestQuoted = 200;
 
 std::string tail_of(const std::string& path) {
@@ -79,7 +79,7 @@ void ValidationCommand::add(int64_t step, const std::vector<SetTexts>& texts) {
 
 void ValidationCommand::start(Job& job) {
   for (const char* kind : {"source", "hypothesis", "reference"})
-    if (!fs::exists(file(job, kind))) fail(ErrorKind::io, fmt::format("{} is not there any more", file(job, kind)));
+    if (!fs::exists(file(job, kind))) fail(ErrorKind::io, fmt::format("{} no longer exists", file(job, kind)));
   child_.emplace(command_,
                  ChildCommand::Environment{{"WEFT_SOURCE", file(job, "source")},
                                            {"WEFT_HYPOTHESIS", file(job, "hypothesis")},
@@ -112,7 +112,7 @@ std::optional<CommandScore> ValidationCommand::poll() {
       child_.reset();
       if (!status)
         fail(ErrorKind::io,
-             fmt::format("ended after {} minutes (train.validate_command_minutes)", limit_seconds_ / 60));
+             fmt::format("killed after {} minutes (train.validate_command_minutes)", limit_seconds_ / 60));
       const double score = score_of(job, *status);
       const std::string& set = sets_[job.next_set];
       if (job.next_set == 0) job.result.scores["score"] = score;

@@ -1,8 +1,7 @@
-// trainer/validation/validation_command.h: runs train.validate_command on the translations of validations, one after
-// the other, beside the training.
+// trainer/validation/validation_command.h: runs train.validate_command on validations' texts, one after the other.
 //
-// Only the main rank has one. Nothing here waits for the command, and no failure is an Error: a validation then has no
-// score. docs/validation.md describes what a command gets and gives.
+// Only the main rank owns one. Nothing here waits for the command. A failure is not an Error, but leaves a validation
+// without a score. docs/validation.md describes the command's input and output.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +17,28 @@
 namespace weft {
 
 struct SetTexts {
-  std::string set;  // its name; empty: the only set, which has none
+  std::string set;  // name of the set; empty: the only set, which has no name
   std::vector<std::string> sources, hypotheses, references;
 };
 
 struct CommandScore {
-  int64_t step = 0;                      // of the validation
+  int64_t step = 0;                      // step of the validation
   std::map<std::string, double> scores;  // by their keys in log.jsonl
-  std::string failure;                   // why there are none; else empty
+  std::string failure;                   // why there are none; otherwise empty
 };
 
 class ValidationCommand {
  public:
-  // `folder`: for the texts, a folder for each step in it. `sets`: names, in the order of data.valid.
+  // `folder` gets one folder with texts per step. `sets` are names, in the order of data.valid.
   ValidationCommand(std::string folder, std::string command, double limit_seconds, std::vector<std::string> sets);
 
-  // Adds the validation after `step` to those that wait. queue(): whose texts an earlier start wrote.
+  // Adds the validation after `step` to those that wait. queue() adds one whose texts an earlier start wrote.
   void add(int64_t step, const std::vector<SetTexts>& texts);
   void queue(int64_t step);
-  // Starts and follows the command. Returns the scores of a validation when the last of its sets has one.
+  // Starts and tracks the command. Returns the scores of a validation when its last set has one.
   std::optional<CommandScore> poll();
   void drop_after(int64_t step);                     // validations after later steps
-  void remove_texts_except(std::set<int64_t> kept);  // and those of the waiting ones
+  void remove_texts_except(std::set<int64_t> kept);  // except `kept` and the waiting ones
 
  private:
   struct Job {
@@ -55,11 +54,11 @@ class ValidationCommand {
   const std::string folder_, command_;
   const double limit_seconds_;
   const std::vector<std::string> sets_;
-  std::deque<Job> jobs_;  // the first is at work
+  std::deque<Job> jobs_;  // the first one is running
   std::optional<ChildCommand> child_;
 };
 
-// The number that is the last word of a command's output; nothing if there is none.
+// Returns the number that is the last word of a command's output; nothing if there is none.
 std::optional<double> number_at_end(const std::string& output);
 
 }  // namespace weft

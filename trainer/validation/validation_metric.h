@@ -1,4 +1,4 @@
-// trainer/validation/validation_metric.h: the numbers of a validation: their keys, their words, how they are drawn, and
+// trainer/validation/validation_metric.h: the numbers of a validation: their keys and words, how they are drawn, and
 // whether a higher or a lower one is better.
 #pragma once
 
@@ -15,13 +15,13 @@ struct ValidationMetric {
   enum class Source : uint8_t { pairs, translations, command };  // train.validate_command
 
   std::string_view key;          // in log.jsonl
-  std::string_view word;         // in the lines of a run and in tables
-  std::string_view title, unit;  // of its curve
-  int digits;                    // after the point; -1: six significant ones
+  std::string_view word;         // in a run's lines and in tables
+  std::string_view title, unit;  // for its curve
+  int digits;                    // decimal places; -1: six significant digits
   int better;                    // 1: a higher value, -1: a lower one, 0: only the user knows
   Source source;
-  bool judges = true;    // may stand in train.keep_best; `weft watch` shows it
-  bool in_lines = true;  // of a run; false: only in its log and curves
+  bool judges = true;    // allowed in train.keep_best; `weft watch` shows it
+  bool in_lines = true;  // false: only in a run's log and curves
 
   std::string_view name() const { return without_valid(key); }  // in train.keep_best
   static constexpr std::string_view without_valid(std::string_view key) {
@@ -39,7 +39,7 @@ inline constexpr ValidationMetric kValidationMetrics[] = {
     {"score", "score", "Score", "", -1, 0, ValidationMetric::Source::command},
 };
 
-// The key of a number of a set in log.jsonl: `key` itself of a set without a name; else NAME.loss for valid_loss,
+// Returns the key of a set's number in log.jsonl: `key` for a set without a name; otherwise NAME.loss for valid_loss,
 // NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio, NAME.score.
 inline std::string validation_key(std::string_view set, std::string_view key) {
   if (set.empty()) return std::string(key);

@@ -33,7 +33,7 @@ ValidationScores::ValidationScores(const TrainConfig& config, const std::vector<
 bool ValidationScores::add(const ValidationReport& report, TrainState& state) {
   if (state.scores_due.size() >= kMaxDue) return false;
   ScoreDue due{.step = report.step, .numbers = report.numbers()};
-  std::erase_if(due.numbers, [](const auto& number) { return !std::isfinite(number.second); });  // JSON has none
+  std::erase_if(due.numbers, [](const auto& number) { return !std::isfinite(number.second); });  // not in JSON
   state.scores_due.push_back(std::move(due));
   if (command_) command_->add(report.step, report.texts);
   return true;

@@ -34,7 +34,7 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
   const size_t equals = part.find('=');
   const std::string name = part.substr(0, equals);
   if (equals == std::string::npos || !is_set_name(name))
-    refuse_valid(option, fmt::format("'{}' is no NAME=FOLDER; a name begins with a letter and has letters, digits, - "
+    refuse_valid(option, fmt::format("'{}' is not NAME=FOLDER; a name is a letter followed by letters, digits, - "
                                      "and _ (write ./ before a folder whose name has a =)",
                                      printable(part)));
   ValidationSet set{.name = name, .folder = part.substr(equals + 1), .noise = TextNoise::none};
@@ -71,7 +71,7 @@ std::string judging_names() {  // loss, bleu, chrf or score
 double factor_of(const std::string& text, bool may_be_negative, const std::string& option) {
   const double factor = parse_number<double>(text).value_or(0);
   if (factor == 0 || (factor < 0 && !may_be_negative))
-    refuse_best(option, fmt::format("'{}' is no factor above 0 (a loss counts with the opposite sign by itself; only a "
+    refuse_best(option, fmt::format("'{}' is not a factor above 0 (losses are negated automatically; only a "
                                     "score may have a factor below 0)",
                                     printable(text)));
   return factor;
@@ -120,7 +120,7 @@ void BestRule::parse(const std::string& option) {
     term.metric = metric_named(dot == std::string::npos ? what : what.substr(dot + 1));
     if (term.metric == nullptr || (dot != std::string::npos && !is_set_name(term.set)))
       refuse_best(option,
-                  fmt::format("'{}' is no number of a validation: give {}, with a set's name as in dev.bleu, or "
+                  fmt::format("'{}' is not a number of a validation: give {}, with a set's name as in dev.bleu, or "
                               "a sum as in 0.5*dev.bleu+0.5*news.bleu",
                               printable(what), judging_names()));
     if (times != std::string::npos)

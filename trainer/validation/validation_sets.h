@@ -1,4 +1,4 @@
-// trainer/validation/validation_sets.h: the sets of data.valid, and by which of their numbers train.keep_best chooses.
+// trainer/validation/validation_sets.h: parses the sets of data.valid and the rule of train.keep_best.
 //
 // docs/validation.md describes both options.
 #pragma once
@@ -16,33 +16,33 @@
 namespace weft {
 
 struct ValidationSet {
-  std::string name;                   // empty: the only one, given as a folder alone
+  std::string name;                   // empty: the only set, given as just a folder
   std::string folder;                 // a packed corpus
-  TextNoise noise = TextNoise::none;  // of the sources
+  TextNoise noise = TextNoise::none;  // in the sources
   std::shared_ptr<Corpus> opened = {};
 };
 
-// Of data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,...; empty: none. The first set is the main one: numbers
-// without a name are its own. What cannot be read is an Error of kind usage; no set is opened.
+// Parses data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,...; empty: none. The first set is the main one, to which
+// numbers without a name belong. Throws an Error of kind usage if it cannot be parsed. Opens no set.
 std::vector<ValidationSet> parse_validation_sets(const std::string& option);
 
 // train.keep_best: a number of a set, or a weighted sum of several, for example 0.5*dev.bleu+0.5*news.bleu.
 class BestRule {
  public:
   BestRule() = default;
-  // A number without a set's name is of the first set. What cannot be read, and a set that is not there, is an Error of
-  // kind usage.
+  // A number without a set's name belongs to the first set. Throws an Error of kind usage if the option cannot be
+  // parsed or a set does not exist.
   BestRule(const std::string& option, const std::vector<ValidationSet>& sets);
-  // Of an earlier run's text(): it may name sets that are not there any more. Nothing if it cannot be read.
+  // Reads an earlier run's text(), which may name sets that no longer exist. Returns nothing if it cannot be parsed.
   static std::optional<BestRule> read(const std::string& text);
 
-  // "bleu" if the set has no name, else "dev.bleu"; with the factors that are not 1. Values of equal text compare.
+  // "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Values with equal text compare.
   const std::string& text() const { return text_; }
   bool needs_translations() const;
-  bool needs_score() const;  // of train.validate_command
+  bool needs_score() const;  // true if it uses train.validate_command
 
-  // Higher is better: a loss counts with the opposite sign. `number_at` returns what a validation has at a key of
-  // log.jsonl. Nothing if one is missing.
+  // Returns a value that is better if higher: a loss counts with the opposite sign. `number_at` returns a validation's
+  // number at a key of log.jsonl. Returns nothing if one is missing.
   using Numbers = std::function<std::optional<double>(const std::string& key)>;
   std::optional<double> value(const Numbers& number_at) const;
 

@@ -16,9 +16,9 @@ namespace weft {
 namespace {
 
 using testing::expect_error;
+using testing::open_mix;
 using testing::synthetic_lengths;
 using testing::SyntheticCorpus;
-using testing::open_mix;
 
 constexpr uint64_t kSeedOfScores = 5;
 

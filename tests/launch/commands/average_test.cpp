@@ -195,7 +195,7 @@ TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "heads", 50, more_heads)}),
                     "belong to different models: model.heads is 2 and 4"));
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "words", 50, config(), false, "another")}),
-                    "of different models: tokenizer.model is another one"));
+                    "contain different models: tokenizer.model differs"));
   EXPECT_TRUE(holds(refusal({step(10), step(10)}), "is given twice"));
   EXPECT_FALSE(fs::exists(output_));
 }

@@ -144,9 +144,10 @@ TEST(Inspect, DrawsAnyNumbersOfTheLog) {
 TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run");
-  EXPECT_EQ(refusal({run, "--chart", "--curve", "rl"}),
-            "curve = rl: the log contains only corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
-            "target_tokens, target_tokens_per_second");
+  EXPECT_EQ(
+      refusal({run, "--chart", "--curve", "rl"}),
+      "curve = rl: the log contains only corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
+      "target_tokens, target_tokens_per_second");
   EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("one or two curves"), std::string::npos);
   for (const char* option : {"--curve=lr", "--over=hours"})
     EXPECT_NE(refusal({run, option}).find("give both"), std::string::npos) << option;

@@ -170,7 +170,7 @@ TEST(Plan, RefusesWhatItCannotRead) {
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--network.hop=2 guessed"})),
                     "network.hop = '2 guessed': give a number, 0 or more"));
   EXPECT_TRUE(holds(refusal(cluster("base", "epyc-2-cores", 2, {"--train.precision=f32"})),
-                    "the rates of this machine are of bf16, but train.precision = f32"));
+                    "the rates of this machine were measured in bf16, but train.precision = f32"));
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/machine.cfg";
   std::ofstream(file) << "[network]\nbandwith = 1e9\n";

@@ -44,7 +44,7 @@ TEST(Machine, NamesTheNumberThatItLacks) {
   EXPECT_EQ(refusal(m, 1), "");
   EXPECT_EQ(refusal(m, 8), "node.bandwidth is not given: a machine with several ranks a node needs it");
   m.node.bandwidth = {1};
-  EXPECT_EQ(refusal(m, 9), "network.bandwidth is not given: a machine of several nodes needs it");
+  EXPECT_EQ(refusal(m, 9), "network.bandwidth is not given: a machine with several nodes needs it");
   m.network.bandwidth = {1};
   EXPECT_EQ(refusal(m, 9), "");
   m.processor.lost_to_collectives = {1.5};

@@ -68,10 +68,12 @@ TEST(RequireResumable, RefusesInAnyCaseWhatTheCheckpointDependsOn) {
     EXPECT_NE(said.find(" = 4, now it is 5: its "), std::string::npos) << said;
     EXPECT_EQ(said.find("allow_changes"), std::string::npos) << said;
   }
-  EXPECT_NE(refusal("[optimizer]\nkind = adam\n", "[optimizer]\nkind = muon\n").find("its state is another one"),
-            std::string::npos);
-  EXPECT_NE(refusal("[model]\nactivation = gelu\n", "[model]\nactivation = gelu_tanh\n").find("mean another model"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal("[optimizer]\nkind = adam\n", "[optimizer]\nkind = muon\n").find("the optimizer's state would not fit"),
+      std::string::npos);
+  EXPECT_NE(
+      refusal("[model]\nactivation = gelu\n", "[model]\nactivation = gelu_tanh\n").find("belong to another model"),
+      std::string::npos);
 }
 
 TEST(RequireResumable, LetsTheGridSavesAndTheEndOfTheRunChange) {
@@ -138,7 +140,7 @@ TEST(RequireSameModel, NamesWhatTheShapesDoNotShow) {
   ModelConfig heads, width;
   heads.heads = 16, width.dropout = 0.3;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { require_same_model(heads, ModelConfig(), "run"); }),
-            "the model of run has model.heads = 16, this run's has 8: set the option to its value");
+            "the model of run has model.heads = 16, but this run's has 8: use that value");
   EXPECT_NO_THROW(require_same_model(width, ModelConfig(), "run"));
 }
 

@@ -91,7 +91,7 @@ TEST(PytorchWeights, RefuseWhatNnTransformerHasNot) {
     return refusal_of(ErrorKind::usage, [&] { require_pytorch_model(c); });
   };
   const auto has_no = [](const char* option) {
-    return fmt::format("nn.Transformer has no {}: such a model has no tensors of its names and shapes", option);
+    return fmt::format("nn.Transformer has no {}: its names and shapes do not fit this model", option);
   };
   EXPECT_EQ(refused([](ModelConfig& c) { c.norm_kind = NormKind::rms; }), has_no("model.norm_kind = rms"));
   EXPECT_EQ(refused([](ModelConfig& c) { c.activation = FeedForwardActivation::glu; }),

@@ -168,7 +168,7 @@ TEST_F(TranslatorTest, RefusesAPrefixThatTheModelCannotWrite) {
     const std::vector<int32_t> fits(19, 270), too_long(20, 270);
     EXPECT_EQ(translator.translate_inputs({{.source = {270}, .prefix = fits}})[0][0].tokens, fits);
     testing::expect_error([&] { translator.translate_inputs({{.source = {270}, .prefix = too_long}}); },
-                          ErrorKind::data, {"a target prefix of 20 tokens", "at most 19"});
+                          ErrorKind::data, {"a target prefix has 20 tokens", "at most 19"});
   });
 }
 

@@ -95,7 +95,7 @@ TEST(DescribedMemory, HasTheTotalItsThreeLargestPartsAndTheSumOfTheOthers) {
             "others 0 bytes; 90.0 MiB of the host");
 }
 
-TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "no smaller block")); }
+TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "smaller blocks do not fit")); }
 
 }  // namespace
 }  // namespace weft::testing

@@ -39,8 +39,8 @@ TEST(SameOnAllRanks, NamesTheCorporaOfWhichOneDiffers) {
     run.valid = {{.name = "", .folder = valid.folder(), .opened = std::make_shared<Corpus>(valid.folder())}};
     return told_to_rank_1(run, change);
   };
-  const std::string refusal = fmt::format("rank 1 sees another corpus than rank 0 in {} or {}: all ranks need the same",
-                                          train.folder(), valid.folder());
+  const std::string refusal = fmt::format(
+      "rank 1 finds another corpus than rank 0 in {} or {}: all ranks need the same", train.folder(), valid.folder());
   EXPECT_NE(told([&](ResolvedRun& run) {
               run.stages[0].corpora[0].opened = std::make_shared<Corpus>(valid.folder());
             }).find(refusal),

@@ -13,7 +13,7 @@ TEST(CheckSchedule, RefusesADecayThatBeginsDuringWarmUp) {
   EXPECT_NO_THROW(check_schedule(wsd, 100));
   wsd.warmup = 81;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule(wsd, 100); }),
-            "schedule.warmup = 81 ends after step 80, where the decay of schedule.kind = wsd begins: lower "
+            "schedule.warmup = 81 ends after step 80, where the decay of schedule.kind = wsd starts: lower "
             "schedule.warmup or schedule.decay_share = 0.2, or raise train.steps");
   wsd.kind = ScheduleKind::cosine;
   EXPECT_NO_THROW(check_schedule(wsd, 100));
@@ -55,8 +55,8 @@ TEST(CheckSchedules, ThatOfAStageDecaysOverItsOwnSteps) {
   EXPECT_EQ(
       refused(stage_with(ScheduleKind::wsd, /*steps=*/0, /*warmup=*/33)),
       "stage.tune.schedule.warmup = 33 ends after step 32 of the stage, where the decay of "
-      "stage.tune.schedule.kind = wsd begins: lower stage.tune.schedule.warmup or stage.tune.schedule.decay_share "
-      "= 0.2, or raise the steps of the stage, or else train.steps");
+      "stage.tune.schedule.kind = wsd starts: lower stage.tune.schedule.warmup or stage.tune.schedule.decay_share "
+      "= 0.2, or raise the steps of the stage, or train.steps");
   EXPECT_EQ(refused(stage_with(ScheduleKind::wsd, /*steps=*/200, /*warmup=*/33)), "");
   StageConfig negative = stage_with(ScheduleKind::constant, 0);
   negative.schedule.lr = -1;
@@ -70,7 +70,7 @@ TEST(CheckSchedules, NoStageBeginsAtARateThatHasFallenToZero) {
   EXPECT_EQ(
       refused(),
       "stage.last would train at a rate of 0: stage.tune.schedule has fallen to stage.tune.schedule.min_lr = 0 when "
-      "it begins; set stage.last.schedule.lr, or stage.tune.schedule.min_lr or decay_steps");
+      "it starts; set stage.last.schedule.lr, or stage.tune.schedule.min_lr or decay_steps");
   config.stages[0].schedule.min_lr = 1e-5;
   EXPECT_EQ(refused(), "");
   config.stages[0].schedule.min_lr = 0, config.stages[0].schedule.decay_steps = 90;
@@ -90,7 +90,7 @@ TEST(CheckOptimizer, RefusesAFallingScheduleOfAStageWithScheduleFreeSteps) {
   RunConfig config = run_in_stages({stage_with(ScheduleKind::inverse_sqrt, 60)});
   config.optimizer.kind = OptimizerKind::schedule_free, config.schedule.kind = ScheduleKind::constant;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
-            "optimizer.kind = schedule_free takes the place of a falling rate: set stage.tune.schedule.kind = constant "
+            "optimizer.kind = schedule_free replaces a falling rate: set stage.tune.schedule.kind = constant "
             "(it is inverse_sqrt), with stage.tune.schedule.warmup");
   config.stages[0].schedule.kind = ScheduleKind::constant;
   EXPECT_NO_THROW(check_optimizer(config));
@@ -120,8 +120,9 @@ TEST(CheckOptimizer, RefusesASecondAverageBesideThatOfScheduleFreeSteps) {
     EXPECT_NO_THROW(check_optimizer(config));
   }
   config.optimizer.kind = OptimizerKind::schedule_free;
-  EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
-            "train.ema = 0.999 is a second average beside that of optimizer.kind = schedule_free: set train.ema = 0");
+  EXPECT_EQ(
+      refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
+      "train.ema = 0.999 would add a second average to that of optimizer.kind = schedule_free: set train.ema = 0");
 }
 
 TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
@@ -138,7 +139,7 @@ TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
 TEST(DescribeSchedule, SaysThatAWarmUpDoesNotEnd) {
   for (const ScheduleKind kind : {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::constant})
     EXPECT_EQ(describe_schedule({.kind = kind, .lr = 1e-3, .warmup = 101}, 100),
-              "rate up to 0.00099, not 0.001: these are fewer steps than the warm-up's 101");
+              "rate up to 0.00099, not 0.001: warm-up, 101 steps, is not completed");
 }
 
 TEST(DescribeSchedule, WarnsOfMinutesThatMayCutADecay) {

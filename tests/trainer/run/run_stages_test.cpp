@@ -156,9 +156,9 @@ TEST_F(StagedRun, SaysWhichStagesDoNotBegin) {
   ::testing::internal::CaptureStderr();
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER BEGINS: train.steps = 6 ends the run before")) << said;
+  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER STARTS: train.steps = 6 ends the run before")) << said;
   EXPECT_TRUE(
-      holds(said, "the run has ended after step 6: train.steps = 6; in stage 2 of 3, last; never did not begin"))
+      holds(said, "the run has ended after step 6: train.steps = 6; in stage 2 of 3, last; never did not start"))
       << said;
 }
 
@@ -169,9 +169,9 @@ TEST_F(StagedRun, SaysHowFarItsLastStageGoesAndWhichEpochsBegin) {
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(holds(said, "step 20/20  stage 2/2 last")) << said;
-  EXPECT_TRUE(holds(said, "epoch 1 begins; blocks so far were filled")) << said;  // of stage 1's only corpus
-  EXPECT_TRUE(holds(said, "epoch 2 of " + a_ + " begins")) << said;
-  EXPECT_TRUE(holds(said, " of " + b_ + " begins; blocks so far were filled")) << said;
+  EXPECT_TRUE(holds(said, "epoch 1 starts; blocks so far were filled")) << said;  // of stage 1's only corpus
+  EXPECT_TRUE(holds(said, "epoch 2 of " + a_ + " starts")) << said;
+  EXPECT_TRUE(holds(said, " of " + b_ + " starts; blocks so far were filled")) << said;
 }
 
 TEST_F(StagedRun, ShowsTheEpochsAndLossesOfItsCorpora) {
@@ -206,7 +206,7 @@ TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
   ::testing::internal::CaptureStderr();
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(holds(said, "stage 2 goes on with another mix: last: " + b_ + ":1," + a_ + ":1 (was last: ")) << said;
+  EXPECT_TRUE(holds(said, "stage 2 continues with another mix: last: " + b_ + ":1," + a_ + ":1 (was last: ")) << said;
   EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.last.steps = 4 (was 0)")) << said;
   EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.more.mix = " + b_ + " (was not given)")) << said;
   const auto steps = log("loss");
@@ -245,11 +245,11 @@ TEST_F(StagedRun, HasSavedItsLastStepWhereTheNextStageCannotBegin) {
   config_.train.output = folder_ / "run";
   fs::resize_file(shard, 1000);
   const std::string why = refused(ErrorKind::data);
-  EXPECT_TRUE(holds(why, "stage 2 of 2, last, cannot begin after step 3: ")) << why;
+  EXPECT_TRUE(holds(why, "stage 2 of 2, last, cannot start after step 3: ")) << why;
   EXPECT_TRUE(holds(why, shard + " is damaged")) << why;
   EXPECT_TRUE(holds(why, "the run is saved")) << why;
   fs::remove(shard);
-  EXPECT_TRUE(holds(refused(ErrorKind::data), "cannot begin after step 3")) << refused(ErrorKind::data);
+  EXPECT_TRUE(holds(refused(ErrorKind::data), "cannot start after step 3")) << refused(ErrorKind::data);
   EXPECT_EQ(log("loss").size(), 3u);
   fs::rename(whole, shard);
   run();
@@ -341,7 +341,7 @@ TEST_F(StagedRun, RefusesOptionsThatWouldHaveNoEffect) {
   EXPECT_TRUE(holds(refused(), "set stage.NAME.mix, or leave it out"));
   config_.train.patience_from = PatienceFrom::last_stage;
   config_.train.validate_command_minutes = 5;
-  EXPECT_TRUE(holds(refused(), "train.validate_command_minutes = 5 is of train.validate_command"));
+  EXPECT_TRUE(holds(refused(), "train.validate_command_minutes = 5 applies only to train.validate_command"));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
   StageRun changed = begun(config({first, stage("2", c + ":3," + a)}));
   const std::vector<std::string> said = changed.resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("stage 2 goes on with another mix: 2: " + c + ":3," + a + ":1 (was 2: " + b + ")"),
+  EXPECT_NE(said[0].find("stage 2 continues with another mix: 2: " + c + ":3," + a + ":1 (was 2: " + b + ")"),
             std::string::npos)
       << said[0];
   EXPECT_EQ(changed.mix().corpora.at(1).number, 0);  // as the checkpoint numbers it
@@ -125,7 +125,7 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
                                      }(),
                                      second}));
   expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
-               {"stage 1 of the run is over and was 1: " + a + ":2,", "the past stays as it was"});
+               {"stage 1 of the run is over and was 1: " + a + ":2,", "finished stages cannot change"});
   StageRun fewer = begun(config({stage("1", a)}));
   expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage, {"the run is in its stage 2, but now has 1"});
 }
@@ -141,7 +141,7 @@ TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
   const auto refused = [&](std::vector<StageConfig> stages, const char* why) {
     StageRun now = begun(config(std::move(stages)));
     expect_error([&] { now.resume(saved, cursor); }, ErrorKind::usage,
-                 {why, "stages that have begun keep their names and their order; append new ones"});
+                 {why, "started stages keep their names and their order; append new ones"});
   };
   refused({other, first, second}, "stage 1 of the run is 1, now it is other");
   refused({first, other, second}, "stage 2 of the run is 2, now it is other");
@@ -164,12 +164,12 @@ TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
   change_manifest(c);
   const std::vector<std::string> said = begun(config({first, second, stage("3", c)})).resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_EQ(said[0], c + " is another corpus than when the run began: its manifest.json has changed, as `weft pack "
-                         "--append` changes it; no stage has used it yet");
+  EXPECT_EQ(said[0], c + " has changed since the run started: its manifest.json differs, for example after `weft pack "
+                         "--append`; no stage has used it yet");
   const auto refused = [&](const std::string& grown) {
     StageRun resumed = begun(config({first, second}));
     expect_error([&] { resumed.resume(saved, cursor); }, ErrorKind::usage,
-                 {grown + " is another corpus than when the run began", "use the old one, or begin a new run"});
+                 {grown + " has changed since the run started", "use the old one, or start a new run"});
   };
   change_manifest(b);
   refused(b);
@@ -181,7 +181,7 @@ TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
   const StageState one = begun(plain).state();
   change_manifest(c);
   StageRun resumed = begun(plain);
-  expect_error([&] { resumed.resume(one, cursor); }, ErrorKind::usage, {c + " is another corpus than when the run"});
+  expect_error([&] { resumed.resume(one, cursor); }, ErrorKind::usage, {c + " has changed since the run"});
 }
 
 TEST_F(Stages, GoOnWithThePairsThatTheRunBeganWith) {

@@ -71,7 +71,7 @@ TEST_F(ValidationCommandTest, SaysWhyThereIsNoScore) {
 TEST_F(ValidationCommandTest, EndsWhatIsLate) {
   ValidationCommand c = command("tail -f /dev/null", {""}, /*seconds=*/1e-9);
   c.add(1, kOneSet);
-  EXPECT_TRUE(holds(wait_for(c).failure, "ended after")) << "train.validate_command_minutes";
+  EXPECT_TRUE(holds(wait_for(c).failure, "killed after")) << "train.validate_command_minutes";
 }
 
 TEST_F(ValidationCommandTest, TakesOneValidationAfterTheOther) {
@@ -92,7 +92,7 @@ TEST_F(ValidationCommandTest, OfAnEarlierStartNeedsItsTexts) {
   EXPECT_EQ(wait_for(c).scores.at("score"), 2);
   fs::remove(folder_ / "validation/step-00000005/reference");
   c.queue(5);
-  EXPECT_TRUE(holds(wait_for(c).failure, "step-00000005/reference is not there any more"));
+  EXPECT_TRUE(holds(wait_for(c).failure, "step-00000005/reference no longer exists"));
 }
 
 TEST_F(ValidationCommandTest, CannotStartWhereTextsCannotBeWritten) {

@@ -63,9 +63,9 @@ TEST(ValidationSets, MayHaveBlanksBetweenThemAndColonsInTheirFolders) {
 }
 
 TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
-  EXPECT_TRUE(holds(refused("dev=a,b"), "data.valid = dev=a,b: 'b' is no NAME=FOLDER"));
-  EXPECT_TRUE(holds(refused("dev=a,2=b"), "'2=b' is no NAME=FOLDER"));
-  EXPECT_TRUE(holds(refused("dev=a,"), "'' is no NAME=FOLDER"));
+  EXPECT_TRUE(holds(refused("dev=a,b"), "data.valid = dev=a,b: 'b' is not NAME=FOLDER"));
+  EXPECT_TRUE(holds(refused("dev=a,2=b"), "'2=b' is not NAME=FOLDER"));
+  EXPECT_TRUE(holds(refused("dev=a,"), "'' is not NAME=FOLDER"));
   EXPECT_TRUE(holds(refused("dev=a,news="), "the set news has no folder"));
   EXPECT_TRUE(holds(refused("dev=a,dev=b"), "the name dev is given twice"));
   EXPECT_EQ(refused("packed/v:upper"),
@@ -121,13 +121,13 @@ TEST(BestRule, OfAScoreMayPreferLowerOnes) {
 }
 
 TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
-  EXPECT_TRUE(holds(refused_rule("blue", "dev"), "train.keep_best = blue: 'blue' is no number of a validation"));
+  EXPECT_TRUE(holds(refused_rule("blue", "dev"), "train.keep_best = blue: 'blue' is not a number of a validation"));
   EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is no number"));
   EXPECT_TRUE(holds(refused_rule("bleu+", "dev"), "'' is no number"));
   EXPECT_TRUE(holds(refused_rule(".bleu", "dev=a"), "'.bleu' is no number"));
-  EXPECT_TRUE(holds(refused_rule("-1*bleu", "dev"), "'-1' is no factor above 0"));
-  EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "'0' is no factor above 0"));
-  EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "'x' is no factor above 0"));
+  EXPECT_TRUE(holds(refused_rule("-1*bleu", "dev"), "'-1' is not a factor above 0"));
+  EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "'0' is not a factor above 0"));
+  EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "'x' is not a factor above 0"));
   EXPECT_TRUE(holds(refused_rule("test.bleu", "dev=a,news=b"),
                     "there is no validation set test; data.valid has dev, "
                     "news"));

@@ -1,4 +1,4 @@
-// trainer/export/formats/ctranslate2_file.cpp: the bytes of model.bin.
+// trainer/export/formats/ctranslate2_file.cpp: writes the bytes of model.bin.
 #include "trainer/export/formats/ctranslate2_file.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ void Ctranslate2File::real(const std::string& name, float value) { scalar(name, 
 
 void Ctranslate2File::array(const std::string& name, std::vector<int64_t> shape, MakeValues values) {
   if (array_bytes(shape) > UINT32_MAX)
-    fail(ErrorKind::usage, fmt::format("CTranslate2 has no arrays of 4 GiB, which {} would be: train with a smaller "
+    fail(ErrorKind::usage, fmt::format("CTranslate2 does not support arrays of 4 GiB, such as {}: train with a smaller "
                                        "vocabulary or width",
                                        name));
   variables_[name] = {std::move(shape), kF32, {}, std::move(values)};
@@ -65,7 +65,8 @@ void Ctranslate2File::write(const std::string& path) const {
     if (!variable.values) continue;
     const Values values = variable.values();
     if (values.size() * sizeof(float) != bytes)
-      fail(ErrorKind::internal, fmt::format("{} has {} values, its shape says {}", name, values.size(), bytes / 4));
+      fail(ErrorKind::internal,
+           fmt::format("{} has {} values, but its shape needs {}", name, values.size(), bytes / 4));
     file.write(values.data(), bytes);
   }
   put(bytes_of(static_cast<uint32_t>(aliases_.size())));

@@ -1,9 +1,9 @@
-// trainer/export/formats/ctranslate2_file.h: CTranslate2's model.bin: variables and aliases by name.
+// trainer/export/formats/ctranslate2_file.h: writes CTranslate2's model.bin: variables and aliases by name.
 //
-// Version 6 of the binary format, revision 7 of its TransformerSpec (OpenNMT/CTranslate2 0d8bcd36,
-// python/ctranslate2/specs/model_spec.py), little-endian: u32 version; name of the specification; u32 revision;
-// u32 count of variables, each: name, u8 rank, u32 sizes, u8 type, u32 bytes, values; u32 count of aliases, each:
-// its name, the variable's. A name is u16 length + 1, bytes, NUL. Variables and aliases are in order of their names.
+// The format is version 6 of the binary format and revision 7 of its TransformerSpec (OpenNMT/CTranslate2 0d8bcd36,
+// python/ctranslate2/specs/model_spec.py), little-endian: u32 version; name of the specification; u32 revision; u32
+// count of variables, each: name, u8 rank, u32 sizes, u8 type, u32 bytes, values; u32 count of aliases, each: its name,
+// the variable's. A name is u16 length + 1, bytes, NUL. Variables and aliases are ordered by name.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ class Ctranslate2File {
   void short_number(const std::string& name, int16_t value);
   void number(const std::string& name, int32_t value);
   void real(const std::string& name, float value);
-  // f32; `values` is called by write(). An array of 4 GiB or more is an Error of kind usage: its size is a u32.
+  // Adds an f32 array. write() calls `values`. Throws an Error of kind usage for 4 GiB, because the size is a u32.
   void array(const std::string& name, std::vector<int64_t> shape, MakeValues values);
   void alias(const std::string& name, const std::string& variable) { aliases_[name] = variable; }
 
-  void write(const std::string& path) const;  // a new file
+  void write(const std::string& path) const;  // REQUIRES: the file is new
 
  private:
   struct Variable {
     std::vector<int64_t> shape;  // []: a scalar
     uint8_t type;
-    std::string bytes;  // of a scalar
-    MakeValues values;  // of an array
+    std::string bytes;  // value of a scalar
+    MakeValues values;  // values of an array
   };
   template <typename T>
   void scalar(const std::string& name, uint8_t type, T value);

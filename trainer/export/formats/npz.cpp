@@ -1,4 +1,4 @@
-// trainer/export/formats/npz.cpp: the headers of .npy arrays and of their archive.
+// trainer/export/formats/npz.cpp: writes the headers of .npy arrays and of their archive.
 #include "trainer/export/formats/npz.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "zip and '<f4' are lit
 
 namespace {
 
-constexpr size_t kAlignment = 64;  // of an array's data in its .npy
+constexpr size_t kAlignment = 64;  // alignment of an array's data in its .npy
 
 template <typename... T>
 std::string fields(T... values) {
@@ -43,7 +43,7 @@ void NpzWriter::add(const std::string& name, const std::vector<int64_t>& shape, 
   int64_t numel = 1;
   for (const int64_t size : shape) numel *= size;
   if (numel != std::ssize(values))
-    fail(ErrorKind::internal, fmt::format("{} has {} values, its shape says {}", name, values.size(), numel));
+    fail(ErrorKind::internal, fmt::format("{} has {} values, but its shape needs {}", name, values.size(), numel));
   add_member(name, npy_header("<f4", shape),
              {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
 }
@@ -53,11 +53,11 @@ void NpzWriter::add_bytes(const std::string& name, std::string_view bytes) {
 }
 
 void NpzWriter::add_member(const std::string& name, const std::string& header, std::string_view data) {
-  constexpr uint16_t kVersion = 20, kStored = 0, kFlags = 0, kTime = 0, kDate = 0x21;  // 1 January 1980
+  constexpr uint16_t kVersion = 20, kStored = 0, kFlags = 0, kTime = 0, kDate = 0x21;  // 1980-01-01
   const std::string file = name + ".npy";
   const uint64_t size = header.size() + data.size();
   if (offset_ + size + directory_.size() + 1024 > UINT32_MAX)
-    fail(ErrorKind::usage, "Marian has no models of 4 GiB: train with a smaller vocabulary or width");
+    fail(ErrorKind::usage, "Marian does not support models of 4 GiB: train with a smaller vocabulary or width");
   const uint32_t crc = checksum(checksum(0, header), data);
   const auto bytes = static_cast<uint32_t>(size);
   const std::string common = fields(kFlags, kStored, kTime, kDate, crc, bytes, bytes,

@@ -1,8 +1,8 @@
-// trainer/export/formats/npz.h: numpy's .npz: a zip archive of uncompressed .npy arrays, in the order of their names.
+// trainer/export/formats/npz.h: writes numpy's .npz: a zip archive of uncompressed .npy arrays, ordered by name.
 //
-// Formats: PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A writer of a library
-// would bring compression and random access, which this needs not; zlib computes the checksums. Marian's reader knows
-// no archives beyond 4 GiB: a greater one is an Error of kind usage.
+// The formats are PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A library's writer
+// would add compression and random access, which are not needed. zlib computes the checksums. Marian's reader supports
+// archives of at most 4 GiB; a larger one throws an Error of kind usage.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace weft {
 
 class NpzWriter {
  public:
-  explicit NpzWriter(const std::string& path) : file_(path) {}  // a new file
+  explicit NpzWriter(const std::string& path) : file_(path) {}  // REQUIRES: the file is new
 
   void add(const std::string& name, const std::vector<int64_t>& shape, const std::vector<float>& values);
   void add_bytes(const std::string& name, std::string_view bytes);  // int8 [size]

@@ -1,5 +1,4 @@
-// trainer/export/formats/pytorch_file.cpp: writes and reads a PyTorch state_dict; all checks come before the
-// first value is read.
+// trainer/export/formats/pytorch_file.cpp: writes and reads a PyTorch state_dict. All checks precede reading values.
 #include "trainer/export/formats/pytorch_file.h"
 
 #include <fmt/format.h>
@@ -44,7 +43,7 @@ constexpr Cause kCauses[] = {{"encoder.layers.", "model.encoder_layers"}, {"deco
                              {"source_positions.", "model.positions"},    {"target_positions.", "model.positions"},
                              {"output.bias", "model.bias_output"}};
 
-// The option that may explain why only one side has `name`: the other side has no tensor of its group.
+// Returns the option that may explain why only one side has `name`: the other side lacks tensors of its group.
 template <typename Names>
 std::string advice(const std::string& name, const Names& other_side) {
   for (const Cause& cause : kCauses) {
@@ -58,7 +57,7 @@ std::string advice(const std::string& name, const Names& other_side) {
   return "docs/pytorch.md lists names and shapes";
 }
 
-// "transformer." if the module was saved as part of another one.
+// Returns "transformer.", for example, if the module was saved as part of another one.
 std::string surplus_prefix(const std::string& name, const TensorsByName& wanted) {
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
     if (wanted.contains(name.substr(dot + 1))) return name.substr(0, dot + 1);
@@ -76,14 +75,14 @@ class Reader {
  public:
   Reader(const std::string& path, const ModelConfig& config, const ParamStore& params)
       : wanted_(tensors_by_name(config, params)),
-        file_(std::filesystem::weakly_canonical(path)),  // may be a link
+        file_(std::filesystem::weakly_canonical(path)),  // resolves links
         path_(path),
         num_values_(static_cast<size_t>(params.numel())) {}
 
   std::vector<float> read() {
     check_names();
     for (const auto& [name, entry] : file_.entries()) check_form(wanted_.at(name), entry);
-    values_.resize(num_values_);  // the file is known to hold as many
+    values_.resize(num_values_);  // the file is known to contain that many
     for (const auto& [name, entry] : file_.entries()) take(wanted_.at(name));
     return std::move(values_);
   }
@@ -93,7 +92,7 @@ class Reader {
     fail(ErrorKind::checkpoint, fmt::format("{}: {}", path_, what));
   }
 
-  // A tensor may be absent if the model has no such bias, or if a tied tensor has its values.
+  // A tensor may be absent if the model lacks this bias, or if a tied tensor contains its values.
   void check_names() const {
     std::vector<std::string> extra, missing;
     std::set<std::vector<const Param*>> brought{std::vector<const Param*>{}};  // no parts: a bias that the model lacks
@@ -156,7 +155,7 @@ class Reader {
     }
   }
 
-  // All names of a tied table must have the same bits.
+  // Requires the same bits under all names of a tied table.
   void put(const std::string& name, const Param& param, const float* found) {
     const size_t n = static_cast<size_t>(param.numel());
     float* place = values_.data() + param.offset;

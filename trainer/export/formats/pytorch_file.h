@@ -1,7 +1,7 @@
-// trainer/export/formats/pytorch_file.h: a model's weights as a safetensors file that PyTorch loads, and back.
+// trainer/export/formats/pytorch_file.h: writes and reads a model's weights as a safetensors file for PyTorch.
 //
-// Names and shapes: pytorch_weights.h and docs/pytorch.md. `params` are whole on this rank (tp = 1). Both
-// directions preserve every bit (F16 and BF16 files are widened, which is exact). No function communicates.
+// pytorch_weights.h and docs/pytorch.md describe names and shapes. Both directions preserve every bit (F16 and BF16
+// files are widened exactly). No function communicates. REQUIRES: `params` are complete on this rank (tp = 1).
 #pragma once
 
 #include <string>
@@ -12,15 +12,14 @@
 
 namespace weft {
 
-// A new file, not atomically: in a folder that appears whole (trainer/export/output_folder.h).
+// Writes a new file, not atomically, because it is in a folder that appears complete (trainer/export/output_folder.h).
 void write_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params);
 
-// The values of `params`, laid out like their flat buffer, which need not be allocated.
+// Returns the values of `params`, laid out like their flat buffer, which need not be allocated.
 //
-// A file that does not hold exactly this model (a tensor missing, too many, of another shape or type, not
-// finite; tied names with different values; a bias that the model lacks and that is not zero) is an Error of
-// kind checkpoint that names file and tensor. Memory for values is allocated after every name and shape was
-// checked.
+// Throws an Error of kind checkpoint that names file and tensor unless the file contains exactly this model: no tensor
+// is missing, surplus, not finite or of another shape or type, tied names have equal values, and a bias that the model
+// lacks is zero. Memory for values is allocated after every name and shape has been checked.
 std::vector<float> read_pytorch_file(const std::string& path, const ModelConfig& config, const ParamStore& params);
 
 }  // namespace weft

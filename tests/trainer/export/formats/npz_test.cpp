@@ -51,7 +51,11 @@ TEST(Npz, HoldsEachArrayUncompressedWithItsChecksum) {
 TEST(Npz, ShapeAndValuesMustAgree) {
   const TemporaryFolder folder;
   NpzWriter writer(folder / "a.npz");
-  expect_error([&] { writer.add("W", {2, 3}, {1, 2}); }, ErrorKind::internal, {"W has 2 values, its shape says 6"});
+  expect_error(
+      [&] {
+        writer.add("W", {2, 3}, {1, 2});
+      },
+      ErrorKind::internal, {"W has 2 values, but its shape needs 6"});
 }
 
 }  // namespace
