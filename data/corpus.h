@@ -1,4 +1,4 @@
-// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/shard-format.md), and tokenizer models.
+// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/formats/shard-format.md), and tokenizer models.
 //
 // Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked before
 // HDF5 opens it: when its first pair is read, and again if the file has changed since. Damage throws a data Error that

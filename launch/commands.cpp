@@ -58,7 +58,7 @@ namespace {
 
 constexpr char kOnSeveralRanks[] =
     "`weft COMMAND --help` explains the options of a command. `weft launch -n 4 train ...` trains on\n"
-    "4 ranks; mpirun and srun --mpi=pmix also start ranks (docs/cluster.md). Without a launcher a command\n"
+    "4 ranks; mpirun and srun --mpi=pmix also start ranks (docs/hardware/cluster.md). Without a launcher a command\n"
     "runs in one process and does not start MPI.\n";
 
 std::string program_manual() {

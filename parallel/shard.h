@@ -18,7 +18,7 @@ namespace weft {
 // A bucket's latency grows with the ranks, and should be small compared with the time of its bytes. With few ranks 16
 // MiB are enough, and more would leave less to overlap with the backward pass. Reduce-scatters use rings, 1 MiB per
 // rank. All-reduces of many ranks use trees, for which 256 MiB are enough at any size. The sizes follow the predictions
-// of `weft plan` (docs/plan.md).
+// of `weft plan` (docs/hardware/plan.md).
 constexpr int64_t bucket_elements(int ranks, bool scatters) {
   const int64_t wanted = std::max<int64_t>(4 << 20, int64_t{ranks} << 18);
   return scatters ? wanted : std::min<int64_t>(wanted, 64 << 20);

@@ -1,4 +1,4 @@
-// data/packing/packer.h: `weft pack`: turns a parallel text into a packed corpus (docs/shard-format.md).
+// data/packing/packer.h: `weft pack`: turns a parallel text into a packed corpus (docs/formats/shard-format.md).
 //
 // The text is read twice: first to check it, count it and sample lines for the tokenizer, then to encode it
 // on all cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and

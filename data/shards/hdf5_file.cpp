@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kChunkCache = 128 << 10;  // bytes per dataset: one chunk; Corpus caches pages of pairs above it
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  fail(ErrorKind::data, fmt::format("{}: {} (docs/shard-format.md)", name, why));
+  fail(ErrorKind::data, fmt::format("{}: {} (docs/formats/shard-format.md)", name, why));
 }
 
 void check_type(const Hdf5Handle& dataset, Hdf5File::Numbers numbers, const std::string& name) {

@@ -1,4 +1,4 @@
-// data/shards/shard.h: one token shard (docs/shard-format.md): some sentence pairs as ids, end to end, with
+// data/shards/shard.h: one token shard (docs/formats/shard-format.md): some sentence pairs as ids, end to end, with
 // offsets.
 //
 // ShardBuilder collects pairs and writes them as one file, completely or not at all. ShardReader checks the file's

@@ -27,8 +27,8 @@ Measures this machine's training speed for about 20 seconds, without a corpus:
   weft bench                                       the base model, one block of 1536 rows per rank
   weft bench --config configs/big.cfg              the model and blocks of a run
   weft bench --model.width=256 --precision f32     any option of model, batch and parallel
-  weft launch -n 2 bench --parallel.tp=2 --json    two ranks, as JSON (docs/bench.md)
-  weft launch -n 2 bench --machine > here.cfg      a machine file for `weft plan` (docs/plan.md)
+  weft launch -n 2 bench --parallel.tp=2 --json    two ranks, as JSON (docs/hardware/bench.md)
+  weft launch -n 2 bench --machine > here.cfg      a machine file for `weft plan` (docs/hardware/plan.md)
 
 Run it on an idle machine: it warns if the machine was too busy for reliable numbers.)";
 

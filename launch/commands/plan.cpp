@@ -25,7 +25,7 @@ It needs neither a GPU nor a corpus, and measures nothing.
 
   weft launch -n 2 bench --machine > here.cfg      writes a machine file by measuring this machine
 
-Predictions are estimates (docs/plan.md). The output shows for each constant whether it was measured, given,
+Predictions are estimates (docs/hardware/plan.md). The output shows for each constant whether it was measured, given,
 assumed or fitted.)";
 
 struct PlanOptions {

@@ -25,7 +25,7 @@ seconds later or more, stops it immediately. The exit status is the status of th
   weft launch -n 2 translate --checkpoint run < in.en > out.de    translates on 2 ranks
   weft launch -n 4 --dry-run train --config my.cfg                prints the command line of mpirun
 
-See docs/cluster.md for settings of Open MPI, restarts and lost hosts.)";
+See docs/hardware/cluster.md for settings of Open MPI, restarts and lost hosts.)";
 
 void describe_options(Options& options, LaunchOptions& o) {
   options.add("ranks", o.ranks, "or -n N: number of ranks; default: all slots of --hosts or of the allocation");

@@ -12,7 +12,7 @@ namespace weft {
 
 struct PageRun {
   std::string name, config;         // config is the text of config.cfg
-  std::vector<nlohmann::json> log;  // docs/log-format.md
+  std::vector<nlohmann::json> log;  // docs/formats/log-format.md
 };
 
 // Returns the data of the page. Runs of more than 2,000 steps are reduced to means of neighboring steps.

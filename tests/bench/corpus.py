@@ -68,7 +68,7 @@ def describe(packed):
 
 
 def export(packed, arrays):
-    """All shards as four arrays, by docs/shard-format.md."""
+    """All shards as four arrays, by docs/formats/shard-format.md."""
     import h5py
     import numpy as np
     parts = {"source_pieces": [], "target_pieces": [], "source_lengths": [], "target_lengths": []}

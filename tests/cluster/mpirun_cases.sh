@@ -138,11 +138,11 @@ mpirun_killed_rank() {
   equals_undisturbed 200
 }
 
-# The commands of docs/cluster.md.
+# The commands of docs/hardware/cluster.md.
 mpirun_documented() {
   make_documented_place "$PWD"
   run_documented two-hosts : on node1
   check "the plan names hosts" has err "placement    2 hosts x 1 rank: "
   check "and the network" has err "network      MPI over 10.77.0.0/24 (OMPI_MCA_btl_tcp_if_include)"
-  seen "commands of docs/cluster.md for two hosts: each trained"
+  seen "commands of docs/hardware/cluster.md for two hosts: each trained"
 }

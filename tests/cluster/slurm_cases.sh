@@ -167,5 +167,5 @@ slurm_misuse() {
 slurm_documented() {
   make_documented_place "$PWD"
   run_documented slurm 'while [ -n "$(squeue --noheader)" ]; do sleep 0.2; done' on node1
-  seen "commands of docs/cluster.md for Slurm: each trained"
+  seen "commands of docs/hardware/cluster.md for Slurm: each trained"
 }

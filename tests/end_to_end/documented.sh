@@ -1,9 +1,9 @@
-# tests/end_to_end/documented.sh: the commands of docs/cluster.md, for the scripts that run them: those of a block that
+# tests/end_to_end/documented.sh: the commands of docs/hardware/cluster.md, for the scripts that run them: those of a block that
 # begins with the line ```sh KIND. Needs helpers.sh, and weft.
 # shellcheck shell=bash disable=SC2016,SC2154,SC2164  # programs for awk; weft is the script's, which ends at errors
 
 documented_kinds='one-host|two-hosts|slurm|container'
-documented_page=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../../docs/cluster.md")
+documented_page=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../../docs/hardware/cluster.md")
 
 # Each block with commands has a kind. What has none, a program's output, begins with spaces.
 check_documented() {
@@ -52,7 +52,7 @@ run_documented() {  # run_documented KIND BETWEEN [RUN...]
   rm -f block-*
   awk -v start="\`\`\`sh $1" '/^```/ { file = $0 == start ? "block-" ++n : ""; next } file { print >file }' "$documented_page"
   for block in block-*; do
-    [ -e "$block" ] || fail "docs/cluster.md has no commands of the kind $1"
+    [ -e "$block" ] || fail "docs/hardware/cluster.md has no commands of the kind $1"
     rm -rf runs finished && touch finished
     { echo 'set -T'; printf "trap '%s' DEBUG\n" "$2; cat runs/mine/finished >>finished 2>/dev/null || true; rm -rf runs"
       cat "$block"; echo :; } >script

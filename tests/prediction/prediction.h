@@ -1,5 +1,5 @@
 // tests/prediction/prediction.h: the predicted time of a training step on one GPU, op by op, and what `weft bench`
-// measured beside it (docs/gpu-kernels.md).
+// measured beside it (docs/development/gpu-kernels.md).
 #pragma once
 
 #include <cstdint>

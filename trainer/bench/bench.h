@@ -1,4 +1,4 @@
-// trainer/bench/bench.h: the measurements of `weft bench`, made by all ranks together (docs/bench.md).
+// trainer/bench/bench.h: the measurements of `weft bench`, made by all ranks together (docs/hardware/bench.md).
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // trainer/checkpoint/checkpoint.h: checkpoints are folders, written atomically in global layout for every grid.
 //
-// docs/checkpoint-format.md describes the format. ROOT (a run's `checkpoints`) contains step-00001200/ with
+// docs/formats/checkpoint-format.md describes the format. ROOT (a run's `checkpoints`) contains step-00001200/ with
 // model.safetensors, optimizer.safetensors (or several files), state.json, config.cfg, the tokenizer models and
 // MANIFEST.json (sizes and SHA-256, written last). The links ROOT/latest and ROOT/best name one of these folders. A
 // save writes under a temporary name, then calls fsync, rename and fsync of the folder.

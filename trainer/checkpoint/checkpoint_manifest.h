@@ -1,5 +1,5 @@
 // trainer/checkpoint/checkpoint_manifest.h: names in a run's checkpoints folder, and the manifest with the sizes and
-// digests of a checkpoint's files (docs/checkpoint-format.md).
+// digests of a checkpoint's files (docs/formats/checkpoint-format.md).
 #pragma once
 
 #include <cstdint>

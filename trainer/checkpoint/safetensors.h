@@ -1,6 +1,6 @@
 // trainer/checkpoint/safetensors.h: the public safetensors format: an 8-byte length, a JSON header, raw bytes.
 //
-// docs/checkpoint-format.md specifies content and checks. The writer streams, so no tensor is copied. The reader checks
+// docs/formats/checkpoint-format.md specifies content and checks. The writer streams, so no tensor is copied. The reader checks
 // each count and offset against the file's size before it uses it.
 #pragma once
 

@@ -60,7 +60,7 @@ struct StageConfig {
   }
 };
 
-// Storage type of activations and GEMM operands; everything else is always f32 (docs/precision.md).
+// Storage type of activations and GEMM operands; everything else is always f32 (docs/hardware/precision.md).
 enum class Precision : uint8_t { automatic, f32, bf16, f16 };
 constexpr EnumNames<Precision, 4> enum_names(Precision) {
   return {

@@ -2,7 +2,7 @@
 //
 // Dry runs of the real passes count tensors exactly. The loader's memory is estimated from the totals of the corpus.
 // The program itself is measured. With a GPU, tensors are in its memory and the rest is on the host. On a CPU
-// everything is resident memory of the process. docs/memory.md explains each part.
+// everything is resident memory of the process. docs/hardware/memory.md explains each part.
 #pragma once
 
 #include <cstddef>

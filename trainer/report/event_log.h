@@ -1,6 +1,6 @@
 // trainer/report/event_log.h: a run's log.jsonl: one JSON object per line, for people, charts and other tools.
 //
-// docs/log-format.md describes the records and their versions. Numbers read back to the same double; one that is not
+// docs/formats/log-format.md describes the records and their versions. Numbers read back to the same double; one that is not
 // finite is null. Each record is one write of a complete line, so a killed run leaves at most one incomplete line, at
 // the end. What cannot be written, for example to a full disk, stays in memory and is written before the next record.
 #pragma once

@@ -1,4 +1,4 @@
-// trainer/report/log_record.h: reads single values of a record of log.jsonl (docs/log-format.md).
+// trainer/report/log_record.h: reads single values of a record of log.jsonl (docs/formats/log-format.md).
 //
 // A log may come from elsewhere, so a value that is missing or has another type counts as absent.
 #pragma once

@@ -138,7 +138,7 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   report_straggler(r);
 }
 
-// docs/log-format.md describes the record of a step.
+// docs/formats/log-format.md describes the record of a step.
 nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& run) const {
   const StepTotals& t = r.totals;
   nlohmann::ordered_json record{{"step", r.step},

@@ -1,4 +1,4 @@
-// tests/trainer/run/log_format_test.cpp: the keys that runs write into log.jsonl are those of docs/log-format.md.
+// tests/trainer/run/log_format_test.cpp: the keys that runs write into log.jsonl are those of docs/formats/log-format.md.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -28,7 +28,7 @@ std::vector<std::string> in_backticks(const std::string& text) {
 // several keys in the first column, and those of the objects in a list in the second.
 Keys documented() {
   Keys keys;
-  std::istringstream page(read_file(WEFT_SOURCE_DIR "/docs/log-format.md"));
+  std::istringstream page(read_file(WEFT_SOURCE_DIR "/docs/formats/log-format.md"));
   std::string kind;
   for (std::string line; std::getline(page, line) && line != "## Versions";) {
     static const std::regex kinds("\\*\\*A (\\w+)\\*\\*.*"), rows("\\| (`[^|]*) \\| (.*) \\|");
