@@ -18,7 +18,7 @@ namespace weft {
 
 namespace {
 
-constexpr const char* kUsage =
+constexpr const char* kPackUsage =
     R"(pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]
 
 Packs parallel text into a folder with token shards (HDF5), the tokenizer and manifest.json. Line i of --source
@@ -122,7 +122,7 @@ void check(const Options& options, const PackRequest& request) {
 bool parse(const std::vector<std::string>& args, PackRequest& request) {
   PackOptions& p = request.pack;
   p.threads = 0;
-  Options options(kUsage);
+  Options options(kPackUsage);
   add_text_options(options, p);
   add_vocabulary_options(options, p);
   options.section("", p.filter);
