@@ -23,7 +23,7 @@ int64_t number_from(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    weft::fail(weft::ErrorKind::usage, fmt::format("'{}' is no number", text));
+    weft::fail(weft::ErrorKind::usage, fmt::format("'{}' is not a number", text));
   return value;
 }
 

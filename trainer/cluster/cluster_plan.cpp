@@ -16,7 +16,7 @@ void check(const PlanRequest& r) {
   if (r.ranks < 1 || r.ranks > kMaxRanks)
     fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 to {}", r.ranks, kMaxRanks));
   if (r.tokens < 0 || r.tokens > kMaxTokens)
-    fail(ErrorKind::usage, fmt::format("tokens = {}: give 0 to {}", r.tokens, kMaxTokens));
+    fail(ErrorKind::usage, fmt::format("tokens-per-rank = {}: give 0 to {}", r.tokens, kMaxTokens));
   if (r.valid_sentences < 0)
     fail(ErrorKind::usage, fmt::format("valid-sentences = {}: give 0 or more", r.valid_sentences));
   if (!(r.target_tokens >= 0))

@@ -133,7 +133,7 @@ TEST(Safetensors, RefusesEachDamagedField) {
       {one(R"({"dtype":"F32","shape":[2]})"), 8, "must have dtype, shape and data_offsets"},
       {one("[]"), 8, "must have dtype"},
       {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"b\":" + entry("F32", "[1]", "[0,4]") + "}", 4, "overlap at 4"},
-      {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"b\":" + entry("F32", "[1]", "[8,12]") + "}", 12, "hole"},
+      {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"b\":" + entry("F32", "[1]", "[8,12]") + "}", 12, "gap"},
       {"{\"a\":" + entry("F32", "[1]", "[0,4]") + ",\"a\":" + entry("F32", "[1]", "[0,4]") + "}", 4,
        "duplicate key 'a'"},
       {R"({"__metadata__":{"a":1}})", 0, "__metadata__"},

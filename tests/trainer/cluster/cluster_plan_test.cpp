@@ -117,7 +117,7 @@ TEST(ClusterPlan, RefusesWhatCannotBe) {
     return refusal_of(ErrorKind::usage, [&] { plan_cluster(r); });
   };
   EXPECT_EQ(refusal([](PlanRequest& r) { r.ranks = 0; }), "ranks = 0: give 1 to 1048576");
-  EXPECT_EQ(refusal([](PlanRequest& r) { r.tokens = -1; }), "tokens = -1: give 0 to 16777216");
+  EXPECT_EQ(refusal([](PlanRequest& r) { r.tokens = -1; }), "tokens-per-rank = -1: give 0 to 16777216");
   EXPECT_EQ(refusal([](PlanRequest& r) { r.valid_sentences = -1; }), "valid-sentences = -1: give 0 or more");
   EXPECT_EQ(refusal([](PlanRequest& r) { r.target_tokens = -1; }), "target-tokens = -1: give 0 or more");
   EXPECT_TRUE(holds(refusal([](PlanRequest& r) { r.config.model.heads = 5; }), "model.heads"));

@@ -55,10 +55,10 @@ TEST_F(OutputFolderTest, ReplacesAnExportOnlyWhenForced) {
 TEST_F(OutputFolderTest, NeverReplacesWhatNoExportWrites) {
   export_to(path_, false, "old");
   write_file_atomically(path_ + "/thesis.txt", "mine");
-  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"holds thesis.txt, which no export writes"});
+  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"contains thesis.txt, which no export writes"});
   fs::remove(path_ + "/thesis.txt");
   fs::create_directory(path_ + "/config.json");
-  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"holds config.json"});
+  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"contains config.json"});
   EXPECT_EQ(read_file(path_ + "/model.bin"), "old");
 }
 
@@ -70,7 +70,7 @@ TEST_F(OutputFolderTest, ReplacesWhatPythonCachedOfTheModule) {
   EXPECT_EQ(read_file(path_ + "/model.bin"), "new");
   EXPECT_FALSE(fs::exists(path_ + "/__pycache__"));
   write_file_atomically(path_ + "/__pycache__", "a file");
-  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"holds __pycache__"});
+  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"contains __pycache__"});
 }
 
 TEST_F(OutputFolderTest, RefusesAFileAndALink) {

@@ -122,9 +122,9 @@ TEST(BestRule, OfAScoreMayPreferLowerOnes) {
 
 TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
   EXPECT_TRUE(holds(refused_rule("blue", "dev"), "train.keep_best = blue: 'blue' is not a number of a validation"));
-  EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is no number"));
-  EXPECT_TRUE(holds(refused_rule("bleu+", "dev"), "'' is no number"));
-  EXPECT_TRUE(holds(refused_rule(".bleu", "dev=a"), "'.bleu' is no number"));
+  EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is not a number"));
+  EXPECT_TRUE(holds(refused_rule("bleu+", "dev"), "'' is not a number"));
+  EXPECT_TRUE(holds(refused_rule(".bleu", "dev=a"), "'.bleu' is not a number"));
   EXPECT_TRUE(holds(refused_rule("-1*bleu", "dev"), "'-1' is not a factor above 0"));
   EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "'0' is not a factor above 0"));
   EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "'x' is not a factor above 0"));
