@@ -260,7 +260,7 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   refused({.bpe_dropout = 0.1}, "give their number with --variants");
   refused({.concatenate = 0.1}, "give their number with --variants");
   refused({.insert = "emoji=0.1"}, "give their number with --variants");
-  refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is no mark");
+  refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is not a mark");
   refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: give a probability from 0 to below 1");
   refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: give a probability");
   refused({.count = 2, .unigram_alpha = -1}, "--unigram-alpha -1: give more than 0");

@@ -150,7 +150,7 @@ TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
       "target_tokens, target_tokens_per_second");
   EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("one or two curves"), std::string::npos);
   for (const char* option : {"--curve=lr", "--over=hours"})
-    EXPECT_NE(refusal({run, option}).find("give both"), std::string::npos) << option;
+    EXPECT_NE(refusal({run, option}).find("needs --chart"), std::string::npos) << option;
 }
 
 TEST(Inspect, RefusesAPageOfWhatIsNoRun) {

@@ -107,7 +107,7 @@ TEST(RanksThatFit, KeepsTpAndTakesTheGreatestDpThatDividesTheBlocks) {
   EXPECT_EQ(ranks_that_fit(6, 5, 1), 5);
   EXPECT_EQ(ranks_that_fit(8, 7, 2), 6);
   EXPECT_EQ(testing::message_of(ErrorKind::peer, [] { ranks_that_fit(8, 3, 4); }),
-            "3 ranks are left, fewer than parallel.tp = 4");
+            "only 3 ranks are left, fewer than parallel.tp = 4");
 }
 
 }  // namespace
