@@ -16,7 +16,7 @@ check_documented() {
 # A folder as the page's: the program, a corpus, my.cfg. Small: 4 steps, of as many blocks as there are ranks.
 make_documented_place() {  # make_documented_place FOLDER
   local tree
-  tree=$(readlink -f "$(dirname "$documented_page")/..")
+  tree=$(readlink -f "$(dirname "$documented_page")/../..")
   mkdir -p "$1/build"
   ln -s "$weft" "$1/build/weft"
   ln -s "$tree/launch" "$1/launch"

@@ -1,6 +1,8 @@
 # tests/end_to_end/helpers.sh: functions for the scripts of this folder, which set weft and mpirun.
 # shellcheck shell=bash disable=SC2016,SC2154  # single quotes hold programs for awk; weft and mpirun are the scripts'
 
+export COLUMNS=1000  # a row of a plan stays on its line
+
 fail() {
   [ ! -s err ] || tail -n 20 err >&2  # of the last command
   printf 'FAILED  %s\n' "$*" >&2
