@@ -7,7 +7,6 @@
 
 #include "data/batch.h"
 #include "data/text/split.h"
-#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {

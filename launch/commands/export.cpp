@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 

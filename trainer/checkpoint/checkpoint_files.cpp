@@ -1,8 +1,6 @@
 // trainer/checkpoint/checkpoint_files.cpp: finds, resolves, links and prunes checkpoints.
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <set>
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "data/order/step_plan.h"
 #include "model/transformer.h"

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "data/order/min_score.h"
 #include "tensor/error.h"

@@ -1,8 +1,6 @@
 // trainer/plan/same_on_all_ranks.h: checks that all ranks were given the same command line and files.
 #pragma once
 
-#include <string>
-
 #include "parallel/communicator.h"
 #include "trainer/plan/resolve.h"
 

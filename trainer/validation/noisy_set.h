@@ -4,13 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "data/batch.h"
 #include "data/corpus.h"
 #include "data/noise/noise.h"
-#include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
 
 namespace weft {
