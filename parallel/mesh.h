@@ -1,5 +1,4 @@
-// parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp +
-// tp_rank.
+// parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp + tp_rank.
 //
 // Ranks of one tp group are neighbors (on the same node with mpirun's default mapping) and hold slices of one model.
 // Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of data. Host values are
@@ -63,8 +62,7 @@ struct ParallelConfig {
   }
 };
 
-// Resolves the grid for `ranks` processes. Throws a usage Error that names the numbers and options if it does not fit
-// or another option is out of range.
+// Resolves the grid for `ranks` processes. Throws a usage Error that names numbers and options if one does not fit.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {

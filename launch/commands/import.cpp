@@ -30,8 +30,7 @@ struct ImportRequest {
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
 
-// True if the folder does not exist, is empty, or contains only temporary folders of killed imports, which the next
-// save removes.
+// True if the folder does not exist, is empty, or has only temporary folders of killed imports, which a save removes.
 bool is_free(const std::string& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return true;

@@ -1,5 +1,4 @@
-// parallel/nccl/stream.h: the communication stream of a Context. Its collectives run in one order, overlap with the
-// computation, and are watched.
+// parallel/nccl/stream.h: the communication stream of a Context, which runs and watches its collectives in one order.
 #pragma once
 
 #include <memory>

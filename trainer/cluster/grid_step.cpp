@@ -64,8 +64,7 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
-  // Returns the seconds of Muon's exchange. GPUs send all parts at the same time, CPUs one after the other
-  // (Communicator::all_gather_v).
+  // Returns the seconds of Muon's exchange. GPUs send all parts at once, CPUs in turn (Communicator::all_gather_v).
   double exchange(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     if (m_.is_gpu()) return weights(op.cost.bytes);

@@ -34,8 +34,7 @@ struct DataConfig {
   }
 };
 
-// A stage of the data with the name that the user gave it (docs/running.md). Stages run in the order of their first
-// mention.
+// A stage of the data with the user's name for it (docs/running.md). Stages run in the order of their first mention.
 struct StageConfig {
   std::string name;
   std::string mix, epochs, min_score;

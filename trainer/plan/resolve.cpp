@@ -34,9 +34,8 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
                      corpus.folder));
 }
 
-// Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. The
-// link `latest` may be missing after a crash, and the newest checkpoint may be damaged. The run then resumes from an
-// earlier one.
+// Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. After
+// a crash `latest` may be missing, or the newest checkpoint damaged. The run then resumes from an earlier one.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   const std::string root = c.train.output + "/checkpoints";
   if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;

@@ -6,8 +6,7 @@
 
 namespace weft {
 
-// Throws a usage Error that names the first option, or the corpus, of a rank that differs from the main rank's. All
-// ranks call it.
+// Throws a usage Error that names the first option or corpus that differs from the main rank's. All ranks call it.
 void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world);
 
 }  // namespace weft
