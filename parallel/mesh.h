@@ -43,8 +43,7 @@ struct ParallelConfig {
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU",
       OnResume::this_start);
     v("zero", zero,
-      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, "
-      "and "
+      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, and "
       "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
     v("gradient_type", gradient_type,
       "gradients between data-parallel ranks: f32, or bf16, half the bytes, added in f32; needs zero = 1");

@@ -81,10 +81,9 @@ std::map<std::string, std::string> tokenizer_files(const ImportRequest& r) {
 void take_vocabulary(int64_t& configured, const char* option, const std::string& tokenizer, const std::string& config) {
   const int64_t entries = Tokenizer(tokenizer).size();
   if (configured != 0 && configured != entries)
-    fail(ErrorKind::usage,
-         fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or give "
-                     "the tokenizer with which the weights were trained",
-                     config, option, configured, tokenizer, entries));
+    fail(ErrorKind::usage, fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or "
+                                       "give the tokenizer with which the weights were trained",
+                                       config, option, configured, tokenizer, entries));
   configured = entries;
 }
 

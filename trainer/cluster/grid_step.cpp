@@ -265,10 +265,9 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
   if (c.train.precision == Precision::automatic)
     c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
   if (measured != Precision::automatic && measured != c.train.precision)
-    fail(ErrorKind::usage,
-         fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: measure it with "
-                     "weft bench --machine --precision={1}",
-                     name_of_enum(measured), name_of_enum(c.train.precision)));
+    fail(ErrorKind::usage, fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: "
+                                       "measure it with weft bench --machine --precision={1}",
+                                       name_of_enum(measured), name_of_enum(c.train.precision)));
   if (c.train.cuda_graph == CudaGraph::automatic)
     c.train.cuda_graph = machine.is_gpu() ? CudaGraph::on : CudaGraph::off;
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})

@@ -28,10 +28,9 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
   match_vocabulary(model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", corpus.folder);
   match_vocabulary(model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", corpus.folder);
   if (model.tying == Tying::all && !data.joint_vocabulary)
-    fail(ErrorKind::usage,
-         fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
-                     "model.tying = output, or pack without --separate-vocabularies",
-                     corpus.folder));
+    fail(ErrorKind::usage, fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate "
+                                       "ones: use model.tying = output, or pack without --separate-vocabularies",
+                                       corpus.folder));
 }
 
 // Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. After
