@@ -25,7 +25,8 @@ class PieceTable {
  public:
   enum Kind : uint8_t { unigram = 1, bpe = 2 };
 
-  // `model` is the content of the file `name`. Throws a data Error if its kind, word or character, allows no choice.
+  // `model` is the content of the file `name`. Throws a data Error for a word or character model, which has only one
+  // segmentation.
   PieceTable(std::string_view model, const std::string& name);
   Kind kind() const { return kind_; }
   bool has_bytes() const { return first_byte_ >= 0; }

@@ -1,4 +1,5 @@
-// model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output projection.
+// model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output
+// projection, which may share its table.
 //
 // A table [V, D] is split by rows over tp. A rank looks up its own ids. An all-reduce over tp then completes the rows,
 // or a reduce-scatter completes the rank's own rows (Pass::sequence). Embeddings are scaled by sqrt(D) (Vaswani et al.

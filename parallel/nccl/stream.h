@@ -1,4 +1,5 @@
-// parallel/nccl/stream.h: the communication stream of a Context, which runs and watches its collectives in one order.
+// parallel/nccl/stream.h: the communication stream of a Context. Its collectives run in one order, overlap with the
+// computation, and are watched.
 #pragma once
 
 #include <memory>

@@ -217,7 +217,9 @@ TEST_F(TranslatorTest, ObeysTheMaximumLengthAndOrdersTheNBest) {
 }
 
 TEST_F(TranslatorTest, RefusesInvalidOptions) {
-  const auto refusal = [](const DecodeConfig& c) { return refusal_of(ErrorKind::usage, [&] { beam_options(c); }); };
+  const auto refusal = [](const DecodeConfig& c) {
+    return testing::refusal_of(ErrorKind::usage, [&] { beam_options(c); });
+  };
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3: give 1 to 2, the beam size, or a larger beam");
   EXPECT_EQ(refusal({.beam = 0}), "beam = 0: give 1 to 1000");
