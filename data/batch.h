@@ -1,5 +1,4 @@
-// data/batch.h: the block, the unit of work: a fixed number of source and target rows filled with whole
-// sentence pairs.
+// data/batch.h: the block, the unit of work: a fixed number of source and target rows filled with whole sentence pairs.
 //
 // Sentences are stored end to end without padding between them; offsets mark their starts. Every block of a run
 // contains the same number of rows, so every tensor of a step has one shape. Rows past the last sentence are unused: id
@@ -43,8 +42,7 @@ struct Block {
   double target_weight() const;                  // sum over all
 };
 
-// Builds a block of `source_rows` x `target_rows` from whole pairs. REQUIRES: the pairs fit. Sentences are given
-// without bos and eos.
+// Builds a block of `source_rows` x `target_rows` from whole pairs without bos and eos. REQUIRES: the pairs fit.
 class BlockBuilder {
  public:
   // Without `weighted`, pairs have the weight 1, which the block does not store.

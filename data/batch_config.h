@@ -33,8 +33,7 @@ struct BatchConfig {
   }
 };
 
-// Sets `blocks` from `tokens`, if these are given. Throws a usage Error that names an option out of range. REQUIRES:
-// source_rows is known.
+// Sets `blocks` from `tokens`, if given. Throws a usage Error that names a bad option. REQUIRES: source_rows is known.
 void resolve_blocks(BatchConfig& config);
 
 }  // namespace weft

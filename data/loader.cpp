@@ -1,5 +1,4 @@
-// data/loader.cpp: plans in prefetch windows, reads in corpus order, and hands steps over from the reading
-// thread.
+// data/loader.cpp: plans in prefetch windows, reads in corpus order, and hands steps over from the reading thread.
 #include "data/loader.h"
 
 #include <algorithm>
@@ -67,8 +66,7 @@ Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t ind
   return builder.finish(index);
 }
 
-// Bytes of an average pair in a PairSet: ids, offsets and numbers, and the text's number, which is sorted from a copy
-// of the pairs.
+// Bytes of an average pair in a PairSet: ids, offsets, numbers, and the text's number, which is sorted from a copy.
 int64_t bytes_in_set(const Corpus& corpus) {
   return corpus.tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)} + int64_t{sizeof(float)} +
          int64_t{sizeof(StoredText)} + int64_t{sizeof(EpochPair)};

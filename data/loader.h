@@ -1,8 +1,7 @@
 // data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
 //
 // A rank plans and reads only its own blocks of each step (data/order/step_plan.h). The thread plans about a window of
-// pairs at a time and reads them in the order of each corpus, page by page. It holds the ids of those pairs and a few
-// finished steps.
+// pairs at a time and reads them in each corpus's order, page by page. It holds their ids and a few finished steps.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,7 @@ namespace weft {
 
 class Loader {
  public:
-  // REQUIRES: nothing else uses the corpora of `mix` while this object lives; `config` is resolved
-  // (data/batch_config.h).
+  // REQUIRES: nothing else uses the corpora of `mix` while this lives; `config` is resolved (data/batch_config.h).
   Loader(Mix mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start = {});
   ~Loader();
 

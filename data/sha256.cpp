@@ -1,5 +1,4 @@
-// data/sha256.cpp: SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions if
-// present.
+// data/sha256.cpp: SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions if present.
 #include "data/sha256.h"
 
 #include <openssl/evp.h>

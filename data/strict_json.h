@@ -1,5 +1,4 @@
-// data/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line
-// errors.
+// data/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line errors.
 //
 // Besides the grammar, it limits nesting to 64 levels and refuses duplicate keys in an object. Every failure throws an
 // Error of this kind that starts with `what` (a path).

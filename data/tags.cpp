@@ -7,7 +7,6 @@
 
 #include "data/batch.h"
 #include "data/text/split.h"
-#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -54,8 +53,7 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
     const std::string name(part);
     if (!can_be_tag(name))
       fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: give it letters and a punctuation mark, such as "
-                                         "<2de>, without spaces, and with "
-                                         "commas between tags",
+                                         "<2de>, without spaces, and with commas between tags",
                                          option, printable(name)));
     if (std::ranges::find(names, name) != names.end())
       fail(ErrorKind::usage, fmt::format("{}: '{}' is given twice", option, name));

@@ -22,11 +22,10 @@ void check(const sentencepiece::util::Status& status) {
 
 void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
   if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
-  fail(
-      ErrorKind::data,
-      fmt::format("tokenizer {} does not match: its unknown, begin and end of sentence are {}, {}, {}, must be {}, {}, "
-                  "{} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
-                  model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
+  fail(ErrorKind::data,
+       fmt::format("tokenizer {} does not match: its unknown, begin and end of sentence are {}, {}, {}, must be {}, "
+                   "{}, {} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
+                   model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
 }
 
 std::string as_one_line(const std::string& text) {

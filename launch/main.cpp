@@ -1,5 +1,4 @@
-// launch/main.cpp: finds the command, joins the other ranks if there are any, and turns errors into one
-// message and an exit status.
+// launch/main.cpp: finds the command, joins other ranks, and turns errors into one message and an exit status.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>

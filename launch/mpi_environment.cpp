@@ -46,10 +46,9 @@ LaunchedAs launched_as() {
 
 void require_all_ranks(const LaunchedAs& launched, int size) {
   if (launched.size == 0 || launched.size == size) return;
-  fail(ErrorKind::usage,
-       fmt::format("{} ranks were started, but this program's MPI library sees {}: start it with that library's own "
-                   "mpirun, or with srun --mpi=pmix",
-                   launched.size, size));
+  fail(ErrorKind::usage, fmt::format("{} ranks were started, but this program's MPI library sees {}: start it with "
+                                     "that library's own mpirun, or with srun --mpi=pmix",
+                                     launched.size, size));
 }
 
 void prepare_mpi_environment() {

@@ -5,10 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <exception>
-#include <iterator>
-
 #include "data/text/split.h"
 #include "data/text/text_reader.h"
 #include "parallel/placement/placement.h"

@@ -1,7 +1,6 @@
 // launch/open_model.h: opens the trained model that the command line names, on every rank.
 #pragma once
 
-#include <exception>
 #include <string>
 #include <vector>
 

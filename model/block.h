@@ -1,5 +1,4 @@
-// model/block.h: encoder and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual
-// stream, forward and backward.
+// model/block.h: encoder and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual stream.
 //
 // backward(d): d holds the gradient of the block's output on entry, and the gradient of its input on return.
 #pragma once

@@ -2,9 +2,8 @@
 // appendix): a multiply-add counts 2, and the backward pass twice the forward pass. Recomputation and everything except
 // matmuls (norms, softmax, dropout, look-ups) count 0.
 //
-// Forward, with D width, F feed-forward, V target vocabulary, E and L encoder and decoder layers, S and T
-// tokens of the two sentences (eos included), G = kv_heads / heads, and M = 2 matrices of a feed-forward
-// layer, 3 of a gated one:
+// Forward, with D width, F feed-forward, V target vocabulary, E and L encoder and decoder layers, S and T tokens of the
+// two sentences (eos included), G = kv_heads / heads, and M = 2 matrices of a feed-forward layer, 3 of a gated one:
 //   source token  2 E ((2 + 2 G) D^2 + M D F) + 4 E D S    its encoder layers and their attention
 //               + 2 L 2 G D^2                              its keys and values for the decoder's cross-attention
 //   target token  2 L ((4 + 2 G) D^2 + M D F) + 2 D V      its decoder layers, the output projection

@@ -1,5 +1,4 @@
-// model/transformer.h: the encoder-decoder graph (Vaswani et al. 2017, section 3): forward, backward and
-// decoding.
+// model/transformer.h: the encoder-decoder graph (Vaswani et al. 2017, section 3): forward, backward and decoding.
 //
 // Read block.h, layers/embedding.h and loss.h next. Each rank has one Transformer. It holds weights, in the given
 // ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads are
@@ -72,8 +71,7 @@ class Transformer {
     Buffer buffer;
     std::vector<DecoderBlock::Cache> blocks;
   };
-  // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the
-  // cross-attention caches.
+  // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the cross-attention caches.
   void start_decoding(Pass& p, const Sequences& source, DecodeState& state) const;
   // Decodes one position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Frees its arena
   // memory on return.

@@ -48,8 +48,7 @@ class Communicator {
   // Asynchronous. Sets y[r] to the part of rank r's x for this rank; x and y are [size, ...] and do not overlap.
   virtual std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
-  // Works in place: parts[r], of any length, belongs to rank r, and all ranks get it. The parts have one dtype and do
-  // not overlap.
+  // Works in place: all ranks get parts[r], of any length, from rank r. The parts have one dtype and do not overlap.
   virtual void all_gather_v(const std::vector<Tensor>& parts);
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key

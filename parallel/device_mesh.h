@@ -1,8 +1,6 @@
-// parallel/device_mesh.h: the mesh for the model's tensors: this rank's Context, and the groups that communicate
-// tensors on its device.
+// parallel/device_mesh.h: the mesh for tensors: this rank's Context, and the groups that communicate on its device.
 //
-// On the CPU these groups are the mesh's own. Tensors in GPU memory use NCCL, or go through host memory
-// (staged_communicator.h).
+// On the CPU they are the mesh's own. Tensors in GPU memory use NCCL, or host memory (staged_communicator.h).
 #pragma once
 
 #include <memory>

@@ -2,8 +2,7 @@
 //
 // The backward pass finishes matrices in reverse order of declaration. It calls ready(first) when all of their
 // gradients at flat offset >= first are complete. Complete buckets then start their sum. wait() starts the rest,
-// including the vectors, and finishes all. Only the last block of a step passes a GradSync, because gradients are
-// complete only then.
+// including the vectors, and finishes all. Only a step's last block, which completes the gradients, passes a GradSync.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,6 @@
 #include "tensor/error.h"
 
 namespace weft {
-
 namespace {
 
 void check_timeout(double seconds) {
@@ -35,10 +34,9 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   }
   if (dp == 0) {
     if (ranks % tp != 0) {
-      fail(ErrorKind::usage,
-           fmt::format("{} ranks cannot be divided into groups of parallel.tp = {}: change parallel.tp "
-                       "or start a multiple of {} ranks (weft launch -n)",
-                       ranks, tp, tp));
+      fail(ErrorKind::usage, fmt::format("{} ranks cannot be divided into groups of parallel.tp = {}: change "
+                                         "parallel.tp or start a multiple of {} ranks (weft launch -n)",
+                                         ranks, tp, tp));
     }
     wanted.dp = ranks / tp;
     return wanted;

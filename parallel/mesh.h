@@ -1,5 +1,4 @@
-// parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp +
-// tp_rank.
+// parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp + tp_rank.
 //
 // Ranks of one tp group are neighbors (on the same node with mpirun's default mapping) and hold slices of one model.
 // Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of data. Host values are
@@ -44,8 +43,7 @@ struct ParallelConfig {
       "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU",
       OnResume::this_start);
     v("zero", zero,
-      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, "
-      "and "
+      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, and "
       "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
     v("gradient_type", gradient_type,
       "gradients between data-parallel ranks: f32, or bf16, half the bytes, added in f32; needs zero = 1");
@@ -63,8 +61,7 @@ struct ParallelConfig {
   }
 };
 
-// Resolves the grid for `ranks` processes. Throws a usage Error that names the numbers and options if it does not fit
-// or another option is out of range.
+// Resolves the grid for `ranks` processes. Throws a usage Error that names numbers and options if one does not fit.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {

@@ -14,10 +14,9 @@ namespace weft {
 namespace {
 
 [[noreturn]] void refuse(const std::string& file, const std::string& reason) {
-  fail(ErrorKind::usage,
-       fmt::format("{}, which carries collectives between GPUs over NCCL, cannot be used: {}; it is built where CMake "
-                   "finds CUDA and NCCL (-DWEFT_NCCL=ON reports what is missing)",
-                   file, reason));
+  fail(ErrorKind::usage, fmt::format("{}, which carries collectives between GPUs over NCCL, cannot be used: {}; it is "
+                                     "built where CMake finds CUDA and NCCL (-DWEFT_NCCL=ON reports what is missing)",
+                                     file, reason));
 }
 
 const nccl::Module* open_module() {
@@ -48,10 +47,9 @@ void require_one_version(Communicator& host, int version) {
   const std::vector<std::string> hosts = host.all_gather_strings(host_name());
   for (size_t r = 1; r < versions.size(); ++r) {
     if (versions[r] == versions[0]) continue;
-    fail(ErrorKind::usage,
-         fmt::format("the ranks have different versions of NCCL, {} on {} (rank 0) and {} on {} (rank {}): install the "
-                     "same on all machines",
-                     versions[0], hosts[0], versions[r], hosts[r], r));
+    fail(ErrorKind::usage, fmt::format("the ranks have different versions of NCCL, {} on {} (rank 0) and {} on {} "
+                                       "(rank {}): install the same on all machines",
+                                       versions[0], hosts[0], versions[r], hosts[r], r));
   }
 }
 

@@ -6,8 +6,7 @@
 // Order: all collectives of a Context, of any group, run in call order on one communication stream, so two groups (dp
 // and tp) can never wait for each other. Events order this stream and the Context's own. A collective starts when all
 // work enqueued before it is done. Work enqueued after it (after wait(), for an asynchronous one) sees its result. The
-// host never waits. All of this can be captured in a CUDA graph: capture in thread-local mode, and destroy the graph
-// before the communicators.
+// host never waits. A CUDA graph can capture all of this in thread-local mode. Destroy it before the communicators.
 //
 // Failures: a watchdog checks the collectives from its own thread (parallel/nccl/watchdog.h). If NCCL reports an error,
 // or a collective exceeds the time limit, it aborts all collectives of this Context. The next wait for the device, or
@@ -48,8 +47,7 @@ std::string reason_without_nccl();  // returns "" if the module and its librarie
 // processes, not thread ranks.
 void share_one_gpu();
 
-// Returns the environment variables for a version in ncclGetVersion's format. REQUIRES: `process` differs between
-// processes.
+// Returns environment variables for a version in ncclGetVersion's format. REQUIRES: each process has its own `process`.
 std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process);
 
 }  // namespace weft

@@ -1,9 +1,8 @@
 // parallel/shard.h: the division of a flat buffer into buckets, and of each bucket among the ranks of a dp group.
 //
 // Gradients are summed bucket by bucket during the backward pass. With ZeRO stage 1 (Rajbhandari et al. 2020, section
-// 5.1) rank r owns the r-th equal part of each bucket: it gets the sum, keeps the optimizer's state, and makes the
-// update of only its own parts. A shard consists of the own parts, one after the other, which are 1 / ranks of the
-// elements.
+// 5.1) rank r owns the r-th equal part of each bucket: it gets the sum, keeps the optimizer's state, and updates only
+// its own parts. A shard consists of the own parts, one after the other, which are 1 / ranks of the elements.
 #pragma once
 
 #include <algorithm>

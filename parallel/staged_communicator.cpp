@@ -35,8 +35,7 @@ class StagedWork final : public PendingWork {
     inner_ = start(host_x, host_y_);
   }
   ~StagedWork() override {
-    // The work is abandoned while an exception unwinds. The other communicator may still write to the copies, so they
-    // are never freed.
+    // An exception abandons the work. The other communicator may still write to the copies, so they are never freed.
     if (from_) static_cast<void>(from_.release());
     if (to_) static_cast<void>(to_.release());
   }

@@ -1,5 +1,4 @@
-// parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section
-// 3).
+// parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section 3).
 //
 // A column-parallel layer takes a replicated input: forward is the identity, and backward all-reduces the input's
 // gradient. A row-parallel layer yields a partial output: forward all-reduces it, and backward is the identity. In a

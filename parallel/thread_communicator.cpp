@@ -1,8 +1,7 @@
 // parallel/thread_communicator.cpp: ranks as threads of one process, for tests.
 //
-// Every collective is one round: each rank deposits a copy of its contribution, waits for all deposits, and
-// computes its own result from them. No rank touches another's memory, so a rank may leave or fail at any
-// time.
+// Every collective is one round: each rank deposits a copy of its contribution, waits for all deposits, and computes
+// its own result from them. No rank touches another's memory, so a rank may leave or fail at any time.
 #include <condition_variable>
 #include <cstring>
 #include <exception>

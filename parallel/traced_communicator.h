@@ -1,5 +1,4 @@
-// parallel/traced_communicator.h: a communicator that records when each of its collectives ran, for
-// measuring.
+// parallel/traced_communicator.h: a communicator that records when each of its collectives ran, for measuring.
 //
 // Another communicator does the work. Groups split from it write to the same trace. For an asynchronous collective, the
 // time is what the caller spent on its start, each poll and the wait.

@@ -6,7 +6,6 @@
 #include "tensor/transfer.h"
 
 namespace weft {
-
 namespace {
 
 // With schedule-free steps the model is x, which uses the memory of the gradients. take() also sets y and z from it.

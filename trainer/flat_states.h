@@ -9,8 +9,7 @@
 namespace weft {
 
 // Returns the states sorted by prefix, which puts the model first. The arguments must outlive them. Sharded states are
-// gathered over `dp` into the memory of the gradients. REQUIRES: in f32, all weights are gathered (ParamGather) before
-// they are read.
+// gathered over `dp` into the memory of the gradients. REQUIRES: in f32, all weights were gathered (ParamGather).
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer);
 

@@ -19,8 +19,7 @@ std::string remark_on_change(Precision wanted, Precision by_itself, Precision be
   return "";
 }
 
-// Every processor can train in bf16 and f16. Without instructions for them, matrix products cost as much as
-// in f32, plus the conversions.
+// Every processor can train in bf16 and f16. Without instructions for them, products cost as in f32, plus conversions.
 std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
   if (precision == Precision::bf16 && !instructions.bf16)
     return "some processors of this run lack instructions for bf16, so matrix products convert to f32 first; "

@@ -18,8 +18,7 @@ class TrainingCheckpoints {
   TrainingCheckpoints(const RunConfig& config, const Mesh& mesh, Trainer& trainer, TrainingData& data);
   ~TrainingCheckpoints();
 
-  // Fills in what a checkpoint records of trainer and data now; the caller fills in the rest. The cursor contains this
-  // rank's streams.
+  // Fills in what a checkpoint records of trainer and data now, with this rank's streams. The caller fills in the rest.
   void snapshot(TrainState& state) const;
 
   // Starts to save checkpoint `state.step` under `root`, with the text of config.cfg. The save runs during the next

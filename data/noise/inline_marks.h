@@ -1,5 +1,4 @@
-// data/noise/inline_marks.h: puts emoji and inline markup into both sides of a pair, so that a model learns to copy
-// them.
+// data/noise/inline_marks.h: puts emoji and inline markup into both sides of a pair, so that a model copies them.
 //
 // A mark stands at the same place of both sides: at the start, at the end, or at a word that is the same there, such as
 // a name. Such a word occurs once in each side, and contains a digit or an upper-case letter.

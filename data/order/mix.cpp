@@ -8,11 +8,9 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <string_view>
 
 #include "data/order/turns.h"
 #include "data/text/split.h"
-#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {

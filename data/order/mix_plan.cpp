@@ -160,10 +160,9 @@ void Source::seek(const Cursor& cursor) {
   if (cursor.epoch < 0 || cursor.position < 0 || cursor.position > order.size(cursor.epoch) ||
       std::ranges::any_of(cursor.pending, outside) || std::ranges::any_of(cursor.epochs, unknown) ||
       (!cursor.epochs.empty() && cursor.epochs.size() != cursor.pending.size()))
-    fail(ErrorKind::checkpoint,
-         fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} pairs; resume with the "
-                     "data.train that the run started with",
-                     cursor.epoch, cursor.position, corpus.num_pairs));
+    fail(ErrorKind::checkpoint, fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} "
+                                            "pairs; resume with the data.train that the run started with",
+                                            cursor.epoch, cursor.position, corpus.num_pairs));
   move_to(cursor.epoch, cursor.position);
   pending.clear();
   for (size_t i = 0; i < cursor.pending.size(); ++i) {

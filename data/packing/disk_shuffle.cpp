@@ -1,6 +1,5 @@
-// data/packing/disk_shuffle.cpp: buckets on disk. A record is the pair number (8 bytes), weight and score
-// (4 each) if pairs have any, two lengths (4 each) and the ids (id_bytes each); integers are little-endian, like the
-// machine's.
+// data/packing/disk_shuffle.cpp: buckets on disk. A record is the pair number (8 bytes), weight and score (4 each) if
+// pairs have any, two lengths (4 each) and the ids (id_bytes each); integers are little-endian, like the machine's.
 #include "data/packing/disk_shuffle.h"
 
 #include <fcntl.h>
@@ -35,8 +34,7 @@ T take(const char*& bytes) {
   return value;
 }
 
-// Calls `copy` with a zero of the type in which ids are stored, because loops over a type that the compiler knows
-// vectorize.
+// Calls `copy` with a zero of the type of stored ids, because loops over a type that the compiler knows vectorize.
 template <typename Copy>
 void as_stored(size_t id_bytes, Copy&& copy) {
   assert(id_bytes == 1 || id_bytes == 2 || id_bytes == 4);

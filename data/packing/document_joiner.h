@@ -14,8 +14,7 @@ class DocumentJoiner {
  public:
   using Sink = std::function<void(int64_t number, const PairIds&)>;
 
-  // `longest`: tokens of a side of joined pairs, including tags and separators (kSeparator). A longer pair is not
-  // joined.
+  // `longest`: tokens of a side of joined pairs, with tags and separators (kSeparator). A longer pair is not joined.
   DocumentJoiner(int64_t longest, const Tokenizer& source, const Tokenizer& target, Sink sink);
 
   // REQUIRES: pairs are added in their order. A gap in the numbers ends a document, and so do other tags. The sink gets

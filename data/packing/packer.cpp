@@ -319,10 +319,9 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
 Manifest corpus_to_extend(const PackOptions& options) {
   Manifest corpus = read_manifest(options.output);
   if (columns_of(options.text) != corpus.columns)
-    fail(ErrorKind::usage,
-         fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give the "
-                     "same (--columns, --weights, --scores)",
-                     options.output, names_of(corpus.columns), names_of(columns_of(options.text))));
+    fail(ErrorKind::usage, fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give "
+                                       "the same (--columns, --weights, --scores)",
+                                       options.output, names_of(corpus.columns), names_of(columns_of(options.text))));
   return corpus;
 }
 

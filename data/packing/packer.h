@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "data/packing/pack_folder.h"
 #include "data/packing/pair_encoder.h"

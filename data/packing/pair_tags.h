@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "data/packing/pair_text.h"
-#include "data/tokenizer.h"
 
 namespace weft {
 

@@ -52,10 +52,9 @@ void check_variant_options(const VariantOptions& o) {
     fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
   const bool varies = samples(o) || noise.rates.any() || noise.marks.any() || o.concatenate > 0;
   if (o.count > 0 && !varies)
-    fail(ErrorKind::usage,
-         fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, --noise, --insert or "
-                     "--concatenate",
-                     o.count));
+    fail(ErrorKind::usage, fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, "
+                                       "--noise, --insert or --concatenate",
+                                       o.count));
   if (o.count == 0 && varies)
     fail(ErrorKind::usage,
          "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: give their "

@@ -1,5 +1,4 @@
-// data/packing/pair_variants.h: variants of a pair for training: noise, marks to copy, and sampled
-// segmentations.
+// data/packing/pair_variants.h: variants of a pair for training: noise, marks to copy, and sampled segmentations.
 //
 // Variant v of pair i is a pure function of (seed, i, v) and of the text. All variants have the same distribution, and
 // none is always the plain pair. So the rates hold in every epoch, and any variant may serve all pairs of an epoch.

@@ -34,10 +34,9 @@ class LineIterator : public sentencepiece::SentenceIterator {
     fail(ErrorKind::usage,
          fmt::format("--vocab-size {} is too large for this text: give at most {}", vocab_size, match[1].str()));
   if (std::regex_search(message, match, std::regex("smaller than required_chars\\. \\d+ vs (\\d+)")))
-    fail(ErrorKind::usage,
-         fmt::format("--vocab-size {} is too small for this text's characters: give at least {}, or a "
-                     "lower --character-coverage",
-                     vocab_size, match[1].str()));
+    fail(ErrorKind::usage, fmt::format("--vocab-size {} is too small for this text's characters: give at least {}, or "
+                                       "a lower --character-coverage",
+                                       vocab_size, match[1].str()));
   fail(ErrorKind::data, fmt::format("SentencePiece cannot train a tokenizer: {}", message));
 }
 

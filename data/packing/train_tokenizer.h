@@ -32,8 +32,7 @@ struct TokenizerTraining {
   std::vector<std::string> tags;       // reserved as control pieces (data/tags.h)
 };
 
-// Returns the model file's bytes. Throws a usage Error that names --vocab-size and its possible values if the lines do
-// not suffice.
+// Returns the model file's bytes. Throws a usage Error that names --vocab-size and its range if the lines are too few.
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training);
 
 }  // namespace weft

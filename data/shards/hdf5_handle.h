@@ -1,5 +1,4 @@
-// data/shards/hdf5_handle.h: the only access to the HDF5 C library: identifiers that close themselves, checked calls,
-// and one lock.
+// data/shards/hdf5_handle.h: the only access to HDF5: identifiers that close themselves, checked calls, and one lock.
 //
 // Internal to data/shards/. HDF5 may be built without thread safety, so every call is made under an Hdf5Lock. The lock
 // also keeps the library from printing its error stack. Instead, check_hdf5() puts the innermost line into our Error.

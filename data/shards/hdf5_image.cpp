@@ -1,7 +1,6 @@
 // data/shards/hdf5_image.cpp: HDF5's in-memory driver. The buffer is captured when the library frees it on closing.
 //
-// (H5Fget_file_image would do, but in 1.10 it clears the superblock's status flags without updating the
-// checksum.)
+// (H5Fget_file_image would do, but in 1.10 it clears the superblock's status flags without updating the checksum.)
 #include "data/shards/hdf5_image.h"
 
 #include <algorithm>

@@ -121,8 +121,7 @@ Variants read_variants(const Fields& fields, const std::string& path) {
   return variants;
 }
 
-// Counts are below 2^53 and a manifest below 64 MB has less than 2^20 shards, so unsigned sums cannot wrap
-// unnoticed.
+// Counts are below 2^53 and a manifest below 64 MB has less than 2^20 shards, so unsigned sums cannot wrap unnoticed.
 void check_sum(const Fields& fields, const char* key, const std::vector<ShardEntry>& shards,
                int64_t ShardEntry::*member) {
   uint64_t sum = 0;
@@ -157,10 +156,9 @@ Manifest read_manifest(const std::string& folder) {
   m.sha256 = sha256_of(text);
   m.version = fields.count("version");
   if (m.version < 1 || m.version > kNewestVersion)
-    fail(ErrorKind::data,
-         fmt::format("{}: format version {} is not known to this Weft, only 1 to {}; pack the corpus again, or "
-                     "use the Weft that packed it",
-                     path, m.version, kNewestVersion));
+    fail(ErrorKind::data, fmt::format("{}: format version {} is not known to this Weft, only 1 to {}; pack the corpus "
+                                      "again, or use the Weft that packed it",
+                                      path, m.version, kNewestVersion));
   if (m.version == 2 || (m.version == 3 && json.contains("columns"))) m.columns = read_columns(fields);
   if (m.version == 3) m.variants = read_variants(fields, path);
   m.joint_vocabulary = fields.boolean("joint_vocabulary");
@@ -218,8 +216,7 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
   if (m.columns.score) json["columns"].push_back("score");
   if (m.variants.count > 0)
     json["variants"] = {{"count", m.variants.count}, {"made_by", OrderedJson(m.variants.made_by)}};
-  // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very
-  // end.
+  // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very end.
   const std::string text = json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   write_file_atomically((std::filesystem::path(folder) / kManifestFile).string(), text);
 }

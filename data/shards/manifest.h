@@ -1,8 +1,7 @@
-// data/shards/manifest.h: manifest.json of a packed corpus: the contents of the folder, each file with its
-// SHA-256.
+// data/shards/manifest.h: manifest.json of a packed corpus: the contents of the folder, each file with its SHA-256.
 //
-// Format: docs/formats/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range and add
-// up. It is written last and atomically, so a folder without a manifest is not a corpus.
+// Format: docs/formats/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range
+// and add up. It is written last and atomically, so a folder without a manifest is not a corpus.
 #pragma once
 
 #include <algorithm>

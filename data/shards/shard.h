@@ -1,5 +1,4 @@
-// data/shards/shard.h: one token shard (docs/formats/shard-format.md): some sentence pairs as ids, end to end, with
-// offsets.
+// data/shards/shard.h: one token shard (docs/formats/shard-format.md): sentence pairs as ids, end to end, with offsets.
 //
 // ShardBuilder collects pairs and writes them as one file, completely or not at all. ShardReader checks the file's
 // SHA-256 before HDF5 opens it, then every count and offset before using it. Errors have the kind data and name file

@@ -1,5 +1,4 @@
-// data/shards/shard_reader.cpp: reads a token shard and checks it: first the digest, then HDF5's metadata,
-// then the data.
+// data/shards/shard_reader.cpp: reads and checks a token shard: first the digest, then HDF5's metadata, then the data.
 #include <sys/stat.h>
 
 #include <algorithm>

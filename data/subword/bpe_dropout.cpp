@@ -9,7 +9,6 @@
 #include "data/text/unicode.h"
 
 namespace weft {
-
 namespace {
 
 struct Symbol {

@@ -1,5 +1,4 @@
-// data/subword/counted_random.h: the random numbers of one sentence: a pure function of (seed, sentence, visit,
-// purpose).
+// data/subword/counted_random.h: random numbers of a sentence: a pure function of (seed, sentence, visit, purpose).
 #pragma once
 
 #include "tensor/random.h"

@@ -10,7 +10,6 @@
 #include "tensor/error.h"
 
 namespace weft {
-
 namespace {
 
 // One field of a message: its number, and its value as a number or as bytes.
@@ -84,10 +83,6 @@ class ProtoReader {
 
 constexpr uint64_t kPieces = 1, kTrainer = 2;                         // fields of ModelProto
 constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // fields of a piece and of the trainer's settings
-
-}  // namespace
-
-namespace {
 
 template <typename T>
 uint64_t load(const char* bytes) {

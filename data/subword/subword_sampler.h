@@ -1,7 +1,6 @@
 // data/subword/subword_sampler.h: draws one of the possible segmentations of a sentence at random: by BPE dropout
 // (Provilkov et al. 2020) for BPE models, and from the lattice of all segmentations (Kudo 2018, 3.3) for unigram
-// models. The distributions are those of SentencePiece's SampleEncode. Its random numbers, which belong to a thread,
-// are replaced by counted ones.
+// models. The distributions are those of SentencePiece's SampleEncode, but the random numbers are counted.
 #pragma once
 
 #include <cstdint>

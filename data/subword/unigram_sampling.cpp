@@ -8,7 +8,6 @@
 #include "data/text/unicode.h"
 
 namespace weft {
-
 namespace {
 
 constexpr int32_t kUnknownCharacter = -1;

@@ -1,8 +1,7 @@
 // data/text/text_reader.h: the lines of a text file, plain or packed with gzip, zstd or xz, as valid UTF-8.
 //
 // A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. Invalid
-// UTF-8, a NUL byte, a line above 1 MiB, and packed data that is damaged or cut off throw a data Error that names file
-// and line.
+// UTF-8, a NUL byte, a line above 1 MiB, and damaged or truncated packed data throw a data Error with file and line.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// data/text/unicode.cpp: UTF-8, white space, categories and lower case; only the lower-case rule for sigma
-// has context.
+// data/text/unicode.cpp: UTF-8, white space, categories and lower case; only the lower-case rule for sigma has context.
 #include "data/text/unicode.h"
 
 #include <algorithm>

@@ -178,11 +178,10 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
     fail(ErrorKind::usage,
          fmt::format("--output {} already exists: give the name of a new folder, or --force", r.output));
   if (!holds_weights_alone(r.output))
-    fail(
-        ErrorKind::usage,
-        fmt::format("--output {} contains more than an average, so --force does not replace it: give the name of a new "
-                    "folder",
-                    r.output));
+    fail(ErrorKind::usage,
+         fmt::format(
+             "--output {} contains more than an average, so --force does not replace it: give the name of a new folder",
+             r.output));
   for (const std::string& folder : folders)
     if (fs::equivalent(fs::path(folder).parent_path(), r.output, error))
       fail(ErrorKind::usage,

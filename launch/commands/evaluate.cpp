@@ -88,8 +88,7 @@ void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::s
         std::error_code not_there;
         if (std::filesystem::equivalent(output, file, not_there))
           fail(ErrorKind::usage,
-               fmt::format("--output {} would replace --{} {}: give another folder, or give the set another "
-                           "--name",
+               fmt::format("--output {} would replace --{} {}: give another folder, or give the set another --name",
                            r.output, option, file));
       }
   }

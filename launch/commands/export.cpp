@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -42,8 +41,7 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
   options.add("format", r.format,
               "ctranslate2; huggingface (for Hugging Face's transformers); marian; or pytorch (weights of "
-              "nn.Transformer with a "
-              "Python module that translates)");
+              "nn.Transformer with a Python module that translates)");
   options.add("output", r.output, "new folder for the model");
   options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace the folder of an earlier export");

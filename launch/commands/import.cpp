@@ -30,8 +30,7 @@ struct ImportRequest {
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
 
-// True if the folder does not exist, is empty, or contains only temporary folders of killed imports, which the next
-// save removes.
+// True if the folder does not exist, is empty, or has only temporary folders of killed imports, which a save removes.
 bool is_free(const std::string& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return true;
@@ -82,10 +81,9 @@ std::map<std::string, std::string> tokenizer_files(const ImportRequest& r) {
 void take_vocabulary(int64_t& configured, const char* option, const std::string& tokenizer, const std::string& config) {
   const int64_t entries = Tokenizer(tokenizer).size();
   if (configured != 0 && configured != entries)
-    fail(ErrorKind::usage,
-         fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or give "
-                     "the tokenizer with which the weights were trained",
-                     config, option, configured, tokenizer, entries));
+    fail(ErrorKind::usage, fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or "
+                                       "give the tokenizer with which the weights were trained",
+                                       config, option, configured, tokenizer, entries));
   configured = entries;
 }
 

@@ -43,10 +43,9 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("pairs", r.pairs, "corpus or shard: number of pairs, from the first, to show as text");
   options.add("vocabulary", r.vocabulary, ".cfg file: size of each vocabulary, if its corpus does not exist yet");
   options.add("chart", r.run.chart, "run: draw a chart of loss and BLEU");
-  options.add(
-      "curve", r.run.curve,
-      "run: values of the log to draw instead, one or two separated by a comma, for example lr, grad_norm, chrf, "
-      "news.bleu or corpus_nll.FOLDER (an unknown name lists all)");
+  options.add("curve", r.run.curve,
+              "run: values of the log to draw instead, one or two separated by a comma, for example lr, grad_norm, "
+              "chrf, news.bleu or corpus_nll.FOLDER (an unknown name lists all)");
   options.add("over", r.run.over, "run: horizontal axis of the chart: steps, target tokens or hours");
   options.add("tensorboard", r.run.tensorboard,
               "runs: write the log as a TensorBoard event file to this folder (several runs: to a subfolder per run)");

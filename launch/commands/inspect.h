@@ -29,8 +29,7 @@ struct ModelView {
   int64_t length = 30;     // tokens per sentence, for attention's FLOPs
   DeviceChoice device = DeviceChoice::automatic;
 };
-// Prints every layer with its shapes (complete and per rank) and parameter counts, the FLOPs per token, and the memory.
-// Allocates nothing.
+// Prints every layer with shapes (complete and per rank) and parameters, FLOPs per token, memory. Allocates nothing.
 void inspect_model(const std::string& path, const ModelView& view);
 
 }  // namespace weft

@@ -95,10 +95,9 @@ void inspect_shard(const std::string& file, int64_t num_pairs) {
   const fs::path path(file);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (!fs::exists(fs::path(folder) / kManifestFile))
-    fail(ErrorKind::data,
-         fmt::format("{}: there is no {} in its folder; a shard can be read only with its corpus's manifest, "
-                     "which contains its SHA-256",
-                     file, kManifestFile));
+    fail(ErrorKind::data, fmt::format("{}: there is no {} in its folder; a shard can be read only with its corpus's "
+                                      "manifest, which contains its SHA-256",
+                                      file, kManifestFile));
   Corpus corpus(folder);
   int64_t first = 0;
   for (const ShardEntry& shard : corpus.manifest().shards) {

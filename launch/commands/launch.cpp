@@ -17,6 +17,7 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
+#include "launch/open_model.h"
 #include "launch/options/launch_options.h"
 #include "launch/options/run_options.h"
 #include "launch/start/hosts.h"

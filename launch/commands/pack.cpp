@@ -15,7 +15,6 @@
 #include "trainer/display/progress.h"
 
 namespace weft {
-
 namespace {
 
 constexpr const char* kPackUsage =
@@ -41,15 +40,13 @@ void add_variant_options(Options& options, VariantOptions& variants) {
       "variants per pair; training uses one of them in each epoch; 0 = only the plain pair; see docs/packing.md");
   options.add("bpe-dropout", variants.bpe_dropout,
               "variants: probability of skipping a merge of a BPE model, for example 0.1");
-  options.add(
-      "unigram-alpha", variants.unigram_alpha,
-      "variants: sample segmentations of a unigram model with their probability to this power, for example 0.1; "
-      "0 = no sampling");
+  options.add("unigram-alpha", variants.unigram_alpha,
+              "variants: sample segmentations of a unigram model with their probability to this power, for example "
+              "0.1; 0 = no sampling");
   options.add("subword-sides", variants.subword_sides, "variants: sides whose segmentation is sampled");
-  options.add(
-      "noise", variants.noise,
-      "variants: share of sources to change per kind (upper, title, lower, typos, punctuation, words), for example "
-      "upper=0.05,typos=0.1");
+  options.add("noise", variants.noise,
+              "variants: share of sources to change per kind (upper, title, lower, typos, punctuation, words), for "
+              "example upper=0.05,typos=0.1");
   options.add("noise-target", variants.noise_target,
               "variants: kinds of letter case that also change the target, for example upper,title");
   options.add("insert", variants.insert,
@@ -72,10 +69,9 @@ void add_text_options(Options& options, PackOptions& p) {
   options.add("tag", p.text.tag,
               "tags to put before every source, for example '<2de>' or '<2de> <web>'; see docs/tags.md");
   options.add("target-tag", p.text.target_tag, "tags to put before every target");
-  options.add(
-      "documents", p.documents,
-      "join consecutive sentences of a document, up to this many tokens per side; an empty line or another value "
-      "in the column document ends a document; 0 = no joining; see docs/documents.md");
+  options.add("documents", p.documents,
+              "join consecutive sentences of a document, up to this many tokens per side; an empty line or another "
+              "value in the column document ends a document; 0 = no joining; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
 }
 

@@ -53,8 +53,7 @@ class PairReader {
       const bool has_source = source_.next(source), has_target = target_.next(target);
       if (has_source != has_target)
         fail(ErrorKind::data,
-             fmt::format("{} has more lines than {}, which ends after {}: each source line needs its "
-                         "target line",
+             fmt::format("{} has more lines than {}, which ends after {}: each source line needs its target line",
                          (has_source ? source_ : target_).path(), (has_source ? target_ : source_).path(),
                          (has_source ? target_ : source_).num_lines()));
       if (!has_source) break;

@@ -1,7 +1,6 @@
 // launch/commands/train.cpp: `weft train`: trains a configuration from a file and the command line on all ranks.
 #include "launch/commands.h"
 #include "launch/options/run_options.h"
-#include "parallel/communicator.h"
 #include "trainer/run/run.h"
 
 namespace weft {

@@ -1,7 +1,7 @@
-// launch/options/decode_options.cpp: names, help texts and allowed values of the decoding options.
+// launch/options/decode_options.cpp: names and help texts of the decoding options.
 #include "launch/options/decode_options.h"
 
-#include <fmt/format.h>
+#include "trainer/inference/translator.h"
 
 namespace weft {
 
@@ -20,18 +20,7 @@ void complete_decode_options(const Options& options, const DecodeConfig& saved, 
   decode = saved;
   decode.nbest = 1;
   options.set_given();
-  check_decode_options(decode);
-}
-
-void check_decode_options(const DecodeConfig& c) {
-  constexpr int64_t kLargestBeam = 1000;
-  if (c.beam < 1 || c.beam > kLargestBeam)
-    fail(ErrorKind::usage, fmt::format("beam = {}: give 1 to {}", c.beam, kLargestBeam));
-  if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("nbest = {}: give 1 to {}, the beam size, or a larger --beam", c.nbest, c.beam));
-  if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    fail(ErrorKind::usage, fmt::format("max-length-factor = {}, max-length-extra = {}: give 0 or more",
-                                       c.max_length_factor, c.max_length_extra));
+  beam_options(decode);
 }
 
 }  // namespace weft

@@ -10,6 +10,5 @@ namespace weft {
 void add_decode_options(Options& options, DecodeConfig& decode);
 // Takes options that were not given from `saved`, the checkpoint's options, except nbest, which becomes 1. Checks all.
 void complete_decode_options(const Options& options, const DecodeConfig& saved, DecodeConfig& decode);
-void check_decode_options(const DecodeConfig& decode);  // errors name the options
 
 }  // namespace weft

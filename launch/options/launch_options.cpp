@@ -1,5 +1,4 @@
-// launch/options/launch_options.cpp: splits the command line into the launcher's options, a command and the
-// command's options.
+// launch/options/launch_options.cpp: splits the words into the launcher's options, a command and the command's options.
 #include "launch/options/launch_options.h"
 
 #include <fmt/format.h>

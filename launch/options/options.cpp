@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <cstdio>
 
 #include "trainer/config/nearest.h"
 #include "trainer/display/wrap.h"

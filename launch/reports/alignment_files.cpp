@@ -160,10 +160,9 @@ class Drawings : public AlignmentFile {
 }  // namespace
 
 void AlignmentRequest::add_to(Options& options) {
-  options.add(
-      "alignment", files,
-      "write cross-attention to NAME.svg (a drawing; several lines: NAME-0001.svg, ..., replacing earlier ones), "
-      "NAME.jsonl (all weights) or another name (Pharaoh's `0-0 2-1`); repeatable");
+  options.add("alignment", files,
+              "write cross-attention to NAME.svg (a drawing; several lines: NAME-0001.svg, ..., replacing earlier "
+              "ones), NAME.jsonl (all weights) or another name (Pharaoh's `0-0 2-1`); repeatable");
   options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean, or a number from 0");
   options.add("alignment-head", head, "attention head for --alignment: mean, or a number from 0");
 }
@@ -222,8 +221,7 @@ std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer
                  .columns = labels(a.source, source),
                  .values = a.weights,
                  .high = most > 0 ? most : 1,
-                 .cell_width = cell,
-                 .cell_height = cell,
+                 .cell = cell,
                  .label_font = std::min(kLabelFont, cell - 1)});
 }
 

@@ -5,7 +5,6 @@
 // finish() makes them appear atomically.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
-// launch/reports/metric.h: a common interface of BLEU, chrF and TER: statistics per segment, and the score of their
-// sum.
+// launch/reports/metric.h: a common interface of BLEU, chrF and TER: statistics per segment, and the score of a sum.
 #pragma once
 
 #include <functional>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 
 #include "tensor/error.h"

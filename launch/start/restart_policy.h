@@ -43,8 +43,7 @@ class RestartPolicy {
   std::optional<RunProgress> last_failure_;
 };
 
-// Returns the number of ranks for `slots`: `wanted`, or fewer in complete groups of tp ranks. Error of kind peer if not
-// even one group fits.
+// Returns the ranks for `slots`: `wanted`, or fewer, in complete groups of tp. Error of kind peer if no group fits.
 int ranks_that_fit(int wanted, int slots, int64_t tp);
 
 }  // namespace weft

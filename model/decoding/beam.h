@@ -1,5 +1,4 @@
-// model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when the search ends. It uses no
-// tensors.
+// model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when its search ends.
 //
 // Open and finished hypotheses share `beam` places. A finished hypothesis keeps its place, so beam 1 is
 // exactly greedy decoding. In each step the best continuations by sum of log probabilities fill the open

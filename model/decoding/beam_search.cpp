@@ -21,11 +21,8 @@ constexpr int64_t kLongestTarget = 1023;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-BeamOptions checked(const BeamOptions& o) {
-  if (o.beam < 1) fail(ErrorKind::usage, fmt::format("decode.beam = {} must be at least 1", o.beam));
-  if (o.nbest < 1 || o.nbest > o.beam)
-    fail(ErrorKind::usage,
-         fmt::format("decode.nbest = {} must be from 1 to the beam, decode.beam = {}", o.nbest, o.beam));
+const BeamOptions& checked(const BeamOptions& o) {
+  require(o.nbest >= 1 && o.nbest <= o.beam, ErrorKind::internal, "a beam search yields 1 to `beam` translations");
   return o;
 }
 

@@ -1,5 +1,4 @@
-// model/decoding/beam_search.h: beam search over many sentences with cached keys and values; beam 1 is
-// greedy.
+// model/decoding/beam_search.h: beam search over many sentences with cached keys and values; beam 1 is greedy.
 //
 // A sentence's result does not depend on the other sentences of the batch: the decoder has a fixed number of slots, the
 // encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place. Sentences enter

@@ -15,8 +15,7 @@ inline Tensor gather_rows(Pass& p, const Tensor& own) {
   return all;
 }
 
-// Holds the gathered rows as long as this object lives. The backward pass gathers again instead of keeping what the
-// forward pass gathered.
+// Holds the gathered rows as long as this object lives. They are not kept: the backward pass gathers them again.
 class AllRows {
  public:
   AllRows(Pass& p, const Tensor& own) {

@@ -1,5 +1,4 @@
-// model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2); heads are
-// split over tp.
+// model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2); heads are split over tp.
 //
 // Attention stays within sentences: SequenceRanges give the rows of each. Self-attention uses one fused
 // projection [3, N, K, D]. Cross-attention projects queries with [N, K, D] and the encoder output with [2, N,
@@ -24,8 +23,7 @@ struct AttentionSaved {
   Tensor lse;      // [N/tp, Rq]
 };
 
-// One decoder block's keys and values: [slots * max_length, M*K/tp] for self-attention, [source rows, M*K/tp]
-// for cross-attention.
+// Keys and values of a decoder block: [slots * max_length, M*K/tp] (self-attention) or [source rows, M*K/tp] (cross).
 struct KeyValueCache {
   Tensor k, v;
 };

@@ -7,7 +7,6 @@
 #include "model/layers/partial_sum.h"
 
 namespace weft {
-
 namespace {
 
 InitSpec normal_init(int64_t width) { return InitSpec::normal(1.0f / std::sqrt(static_cast<float>(width))); }

@@ -1,5 +1,4 @@
-// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split
-// over tp.
+// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over tp.
 //
 // y = down(dropout(act(up(x)))), without down's bias. A gated linear unit (Shazeer 2020) uses two matrices in
 // `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward

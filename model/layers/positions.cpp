@@ -7,7 +7,6 @@
 #include "tensor/math.h"
 
 namespace weft {
-
 namespace {
 
 const Param* declare_rows(ParamStore& params, const std::string& name, const ModelConfig& c) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "model/config.h"
 #include "model/parameters/param_store.h"

@@ -1,5 +1,4 @@
-// model/layers/residual.h: the residual stream of a block: each sublayer's input, the residual sums and the
-// norms.
+// model/layers/residual.h: the residual stream of a block: each sublayer's input, the residual sums and the norms.
 //
 //   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017)
 //   pre:  x = x + dropout(f(norm(x)) + b)  (Xiong et al. 2020)
@@ -31,8 +30,7 @@ namespace weft {
 
 class ResidualConnection {  // one sublayer's: its output's bias and dropout, and its norm
  public:
-  // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last
-  // linear layer.
+  // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last layer.
   ResidualConnection(ParamStore& params, const std::string& sublayer, const std::string& output, bool bias,
                      const ModelConfig& config);
 
@@ -66,8 +64,7 @@ class ResidualStream {
   };
   using Saved = std::vector<Stage>;
 
-  // x [R, D] is the block's input, y [R, D] its output. Without `saved` (inference), add() frees the
-  // sublayer's arena memory.
+  // x [R, D] is the block's input, y [R, D] its output. Without `saved` (inference), add() frees the sublayer's memory.
   ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved);
 
   const Tensor& input() const { return stages_[done_].normed; }      // input of the next sublayer

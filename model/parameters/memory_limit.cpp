@@ -1,5 +1,4 @@
-// model/parameters/memory_limit.cpp: a control group's limit applies to all groups below it, so each level of
-// the path is read.
+// model/parameters/memory_limit.cpp: reads each level of the path, as a control group's limit applies to all below it.
 #include "model/parameters/memory_limit.h"
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// model/parameters/param_gather.h: gathers the updated weights of all shards (parallel/shard.h) during the next forward
-// pass.
+// model/parameters/param_gather.h: gathers all shards' updated weights (parallel/shard.h) in the next forward pass.
 //
 // After an update each rank holds new weights only in its own shard. The forward pass of the next block calls need(end)
 // before it reads matrices at flat offsets < end. Buckets arrive in this order.

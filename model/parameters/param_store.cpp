@@ -21,10 +21,9 @@ void check(const ParamSpec& spec, int tp_size) {
          fmt::format("parameter {} {} cannot be declared with tp_dim {}", spec.name, spec.shape.str(), spec.tp_dim));
   }
   if (spec.tp_dim >= 0 && !spec.pad && spec.shape[spec.tp_dim] % tp_size != 0) {
-    fail(ErrorKind::usage,
-         fmt::format("parameter {} {}: dimension {} ({} entries) cannot be split over parallel.tp = {} ranks; change "
-                     "parallel.tp, model.heads or model.feed_forward",
-                     spec.name, spec.shape.str(), spec.tp_dim, spec.shape[spec.tp_dim], tp_size));
+    fail(ErrorKind::usage, fmt::format("parameter {} {}: dimension {} ({} entries) cannot be split over parallel.tp = "
+                                       "{} ranks; change parallel.tp, model.heads or model.feed_forward",
+                                       spec.name, spec.shape.str(), spec.tp_dim, spec.shape[spec.tp_dim], tp_size));
   }
 }
 

@@ -1,5 +1,4 @@
-// model/parameters/param_store.h: the parameters of a model: one declaration each, flat memory for all, views
-// for the layers.
+// model/parameters/param_store.h: a model's parameters: one declaration each, flat memory for all, views for layers.
 //
 // A declaration gives name, global shape, the dimension that tensor parallelism splits, initial value and weight decay.
 // The rest of the program does not know how a parameter is split. Fused tensors keep their full rank, so that a slice
@@ -66,8 +65,7 @@ struct ParamRange {
   bool has_property = false;               // their common property
 };
 
-// A flat f32 buffer laid out like the parameters, as one tensor [numel] or as two. Elements of `absent`, matrices, take
-// no memory.
+// A flat f32 buffer laid out like the parameters, as one tensor [numel] or two. `absent` matrices take no memory.
 struct ParamBuffer {
   struct Hole {
     int64_t begin = 0, count = 0;
@@ -184,8 +182,7 @@ std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   return all;
 }
 
-// Copies between a global tensor and a rank's slice, on the host. REQUIRES: `local` and `global` are contiguous f32
-// buffers.
+// Copies between a global tensor and a rank's slice. REQUIRES: `local` and `global` are contiguous f32 host buffers.
 void slice_from_global(const Param& p, const float* global, float* local);
 void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global);
 

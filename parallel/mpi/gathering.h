@@ -1,5 +1,4 @@
-// parallel/mpi/gathering.h: an all-gather or all-to-all over a group, in progress. All messages are point-to-point and
-// non-blocking.
+// parallel/mpi/gathering.h: an all-gather or all-to-all in progress. Messages are point-to-point and non-blocking.
 #pragma once
 
 #include <span>

@@ -99,10 +99,9 @@ int64_t Marks::next_captured_number(const CollectiveCall& collective) {
   auto kind = std::ranges::find_if(kinds_, [&](const Kind& k) { return same_kind(k.collective, collective); });
   if (kind == kinds_.end()) {
     if (std::ssize(kinds_) == kKinds)
-      fail(ErrorKind::usage,
-           fmt::format("CUDA graphs hold collectives of more than {} sizes, too many for the watchdog: set "
-                       "train.cuda_graph=false",
-                       kKinds));
+      fail(ErrorKind::usage, fmt::format("CUDA graphs hold collectives of more than {} sizes, too many for the "
+                                         "watchdog: set train.cuda_graph=false",
+                                         kKinds));
     kinds_.push_back({.collective = collective});
     kind = kinds_.end() - 1;
   }

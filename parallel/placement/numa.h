@@ -1,5 +1,4 @@
-// parallel/placement/numa.h: a host's NUMA nodes (parts of the machine with their own memory), and the nodes that a
-// rank belongs to.
+// parallel/placement/numa.h: a host's NUMA nodes (parts with their own memory), and the nodes that a rank belongs to.
 //
 // They are read from Linux's sysfs (Documentation/ABI/stable/sysfs-devices-node). A library such as hwloc would be one
 // more dependency of a program that runs on bare nodes.
@@ -17,8 +16,7 @@ struct NumaNode {
   Cores cores;
 };
 
-// Returns the nodes with cores, because a node may also be only memory. Returns none where sysfs does not tell, as in
-// some containers.
+// Returns the nodes with cores; others are only memory. Returns none where sysfs does not tell, as in some containers.
 std::vector<NumaNode> numa_nodes(const std::string& sysfs = "/sys");
 
 inline constexpr int kUnknownNode = -1;

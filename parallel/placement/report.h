@@ -1,5 +1,4 @@
-// parallel/placement/report.h: reports the placement of a run's ranks, and what is bad about it, in a few lines for any
-// number of ranks.
+// parallel/placement/report.h: reports the placement of a run's ranks, and what is bad about it, in a few lines.
 #pragma once
 
 #include <string>

@@ -1,8 +1,6 @@
 // trainer/bench/bench.cpp: runs the measurements one after the other.
 #include "trainer/bench/bench.h"
 
-#include <algorithm>
-
 #include "model/transformer.h"
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"

@@ -1,8 +1,7 @@
 // trainer/bench/synthetic_step.h: builds the blocks of a step without a corpus, from random tokens.
 //
-// Lengths are log-normal with mean 27 tokens and at most 128, like WMT's news. A target's length is within about 15 %
-// of its source's. Tokens follow Zipf's law. The blocks are a pure function of the configuration, the same on every
-// rank.
+// Lengths are log-normal with mean 27 tokens and at most 128, like WMT's news. A target is about as long as its source,
+// within 15 %. Tokens follow Zipf's law. The blocks are a pure function of the configuration, the same on every rank.
 #pragma once
 
 #include "data/batch.h"

@@ -1,7 +1,6 @@
 // trainer/checkpoint/average.cpp: reads the same tensor of every checkpoint and writes the mean.
 #include "trainer/checkpoint/average.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,4 @@
-// trainer/checkpoint/average.h: averages the weights of several checkpoints into one. Vaswani et al. 2017, section 6.1,
-// average the last 5 or 20 of a run.
+// trainer/checkpoint/average.h: averages weights of several checkpoints, as in Vaswani et al. 2017, section 6.1.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,6 @@
 #include "tensor/error.h"
 
 namespace weft {
-
 namespace {
 
 constexpr uint64_t kSmallFileBytes = 64 << 20;

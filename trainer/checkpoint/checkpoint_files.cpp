@@ -1,8 +1,6 @@
 // trainer/checkpoint/checkpoint_files.cpp: finds, resolves, links and prunes checkpoints.
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
@@ -100,10 +98,9 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
     report_passed_over(folder, reason);
   }
   if (folders.empty()) return std::nullopt;
-  fail(ErrorKind::checkpoint,
-       fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move the folder away, or "
-                   "restart with --train.fresh",
-                   folders.size(), root));
+  fail(ErrorKind::checkpoint, fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move "
+                                          "the folder away, or restart with --train.fresh",
+                                          folders.size(), root));
 }
 
 std::optional<std::string> pointed_at(const std::string& root, const std::string& pointer) {
@@ -129,9 +126,8 @@ std::string resolve_checkpoint(const std::string& given) {
     report_passed_over(folder + " (the best)", reason);
   }
   if (auto latest = find_latest_checkpoint(root)) return *latest;
-  fail(ErrorKind::checkpoint, fmt::format("{} holds no checkpoint: name a step folder, a run's folder, or its "
-                                          "checkpoints folder",
-                                          path));
+  fail(ErrorKind::checkpoint,
+       fmt::format("{} holds no checkpoint: name a step folder, a run's folder, or its checkpoints folder", path));
 }
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder) {

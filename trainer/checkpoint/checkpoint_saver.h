@@ -48,9 +48,8 @@ class CheckpointSaver {
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
   // Starts a checkpoint under `root`. All ranks call it. `after_commit` runs in the main rank's thread, with the
-  // folder. With `yields`, the writing threads yield to computation. An intact folder of this step is never
-  // overwritten: throws an Error of kind io. A damaged one is renamed to step-N.damaged-PID. REQUIRES: no save is in
-  // progress.
+  // folder. With `yields`, the writing threads yield to computation. An intact folder of this step makes it throw an
+  // Error of kind io. A damaged one is renamed to step-N.damaged-PID. REQUIRES: no save is in progress.
   void start(Context& ctx, const std::string& root, const CheckpointContents& contents,
              std::function<void(const std::string&)> after_commit = {}, bool yields = false);
 

@@ -48,8 +48,7 @@ struct CheckpointFile {
 
 // Divides the tensors' bytes evenly among `ranks` writers, but gives each at least `smallest_share` bytes. Rank 0
 // always writes the parameters as one file, model.safetensors. The optimizer's state is optimizer.safetensors or, with
-// several writers, optimizer-00001-of-00004.safetensors and so on. The average of the weights is divided in the same
-// way.
+// several writers, optimizer-00001-of-00004.safetensors and so on. The weights' average is divided likewise.
 std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int ranks, int64_t smallest_share);
 
 int64_t stored_bytes(const std::vector<CheckpointFile>& files, int writer);

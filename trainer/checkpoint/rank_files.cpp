@@ -15,11 +15,10 @@ bool is_split(const TensorSource& source, const Communicator& tp) {
 
 void require_finite(const std::string& name, const std::vector<float>& values) {
   if (!describe_not_finite(values.data(), {static_cast<int64_t>(values.size())}).empty())
-    fail(
-        ErrorKind::diverged,
-        fmt::format("tensor '{}' holds a value that is not finite, so no checkpoint is written (a lower schedule.lr, a "
-                    "longer schedule.warmup or optimizer.clip_norm may help)",
-                    name));
+    fail(ErrorKind::diverged,
+         fmt::format("tensor '{}' holds a value that is not finite, so no checkpoint is written (a lower schedule.lr, "
+                     "a longer schedule.warmup or optimizer.clip_norm may help)",
+                     name));
 }
 
 // Assembles the global values of a tensor from the slices of the ranks of `tp`.

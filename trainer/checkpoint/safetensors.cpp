@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "data/strict_json.h"
 #include "tensor/error.h"

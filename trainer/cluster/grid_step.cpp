@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "data/order/step_plan.h"
 #include "model/transformer.h"
@@ -65,8 +64,7 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
-  // Returns the seconds of Muon's exchange. GPUs send all parts at the same time, CPUs one after the other
-  // (Communicator::all_gather_v).
+  // Returns the seconds of Muon's exchange. GPUs send all parts at once, CPUs in turn (Communicator::all_gather_v).
   double exchange(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     if (m_.is_gpu()) return weights(op.cost.bytes);
@@ -267,10 +265,9 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
   if (c.train.precision == Precision::automatic)
     c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
   if (measured != Precision::automatic && measured != c.train.precision)
-    fail(ErrorKind::usage,
-         fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: measure it with "
-                     "weft bench --machine --precision={1}",
-                     name_of_enum(measured), name_of_enum(c.train.precision)));
+    fail(ErrorKind::usage, fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: "
+                                       "measure it with weft bench --machine --precision={1}",
+                                       name_of_enum(measured), name_of_enum(c.train.precision)));
   if (c.train.cuda_graph == CudaGraph::automatic)
     c.train.cuda_graph = machine.is_gpu() ? CudaGraph::on : CudaGraph::off;
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})

@@ -94,10 +94,9 @@ void require_resumable(const RunConfig& from, const RunConfig& to, size_t num_st
   const std::vector<ChangedOption> changed = changed_options(from, to);
   for (const ChangedOption& o : changed)
     if (const char* reason = reason_to_refuse(o.on_resume))
-      fail(ErrorKind::usage,
-           fmt::format("the run started with {} = {}, now it is {}: {}; use the old value, or another "
-                       "--train.output, or --train.fresh=true",
-                       o.name, printable(o.from), printable(o.to), reason));
+      fail(ErrorKind::usage, fmt::format("the run started with {} = {}, now it is {}: {}; use the old value, or "
+                                         "another --train.output, or --train.fresh=true",
+                                         o.name, printable(o.from), printable(o.to), reason));
   const TrainingOptions options(from, to, num_stages);
   std::string list;
   for (const ChangedOption& o : changed)

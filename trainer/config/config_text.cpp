@@ -144,10 +144,9 @@ void add_stage_of(const std::string& key, RunConfig& config) {
   const bool plain =
       std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
   if (name.empty() || !plain || dot == std::string::npos)
-    fail(ErrorKind::usage,
-         fmt::format("'{}': an option of a stage is stage.NAME.key, such as stage.1.mix; names contain only "
-                     "letters, digits, - and _",
-                     printable(key)));
+    fail(ErrorKind::usage, fmt::format("'{}': an option of a stage is stage.NAME.key, such as stage.1.mix; names "
+                                       "contain only letters, digits, - and _",
+                                       printable(key)));
   auto stage = std::ranges::find(config.stages, name, &StageConfig::name);
   if (stage == config.stages.end()) stage = config.stages.insert(stage, {.name = name});
   if (key.substr(dot).starts_with(".schedule.")) stage->has_schedule = true;

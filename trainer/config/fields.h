@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <concepts>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <type_traits>

@@ -26,16 +26,14 @@ struct DataConfig {
       "stage (stage.NAME.mix)");
     v("min_score", min_score,
       "use only pairs of data.train with at least this score: a number, or FOLDER:NUMBER,... for some corpora of a "
-      "mix; "
-      "empty = all pairs (per stage: stage.NAME.min_score)");
+      "mix; empty = all pairs (per stage: stage.NAME.min_score)");
     v("valid", valid,
       "packed validation set with the training set's tokenizer: a folder, or several sets as "
       "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
   }
 };
 
-// A stage of the data with the name that the user gave it (docs/running.md). Stages run in the order of their first
-// mention.
+// A stage of the data with the user's name for it (docs/running.md). Stages run in the order of their first mention.
 struct StageConfig {
   std::string name;
   std::string mix, epochs, min_score;
@@ -48,8 +46,7 @@ struct StageConfig {
     v("mix", mix, "data of the stage: a folder that `weft pack` wrote, or a mix of several with weights: a:3,b:1");
     v("min_score", min_score,
       "use only pairs with at least this score: a number, or FOLDER:NUMBER,... for some corpora of the mix; empty = "
-      "all "
-      "pairs");
+      "all pairs");
     v("steps", steps, "end the stage after this many steps; 0 = no limit (the last stage needs none)",
       OnResume::ends_stage);
     v("tokens", tokens, "end the stage after the step that reaches this many target tokens; 0 = no limit",

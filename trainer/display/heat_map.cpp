@@ -66,8 +66,8 @@ struct MapLayout {
     left = kMargin + widest(m.rows, m.label_font) + 6 + (m.row_axis.empty() ? 0 : axis);
     top = kMargin + (m.title.empty() ? 0 : kTitleFont + 12) + (m.column_axis.empty() ? 0 : axis) +
           widest(m.columns, m.label_font) * kSlope + 10;
-    width = static_cast<double>(m.columns.size()) * m.cell_width;
-    height = static_cast<double>(m.rows.size()) * m.cell_height;
+    width = static_cast<double>(m.columns.size()) * m.cell;
+    height = static_cast<double>(m.rows.size()) * m.cell;
     double right = left + width;
     for (size_t i = 0; i < m.columns.size(); ++i)
       right = std::max(right, column_centre(m, i) + (width_of(m.columns[i], m.label_font) + m.label_font) * kSlope);
@@ -75,9 +75,7 @@ struct MapLayout {
     image_width = std::max({right, legend + kLegendWidth + 44, kMargin + width_of(m.title, kTitleFont)}) + kMargin;
     image_height = top + std::max(height, legend_height()) + kMargin;
   }
-  double column_centre(const HeatMap& m, size_t i) const {
-    return left + (static_cast<double>(i) + 0.5) * m.cell_width;
-  }
+  double column_centre(const HeatMap& m, size_t i) const { return left + (static_cast<double>(i) + 0.5) * m.cell; }
   double legend_height() const { return std::clamp(height, 80.0, 240.0); }
 };
 
@@ -100,7 +98,7 @@ std::string cells(const HeatMap& m, const MapLayout& at) {
     }
   std::string text =
       fmt::format("<g transform=\"translate({:.1f} {:.1f}) scale({} {})\" shape-rendering=\"crispEdges\">\n", at.left,
-                  at.top, m.cell_width, m.cell_height);
+                  at.top, m.cell, m.cell);
   for (int level = 0; level <= kLevels + 1; ++level) {
     const std::string& path = paths[static_cast<size_t>(level)];
     if (path.empty()) continue;
@@ -111,11 +109,11 @@ std::string cells(const HeatMap& m, const MapLayout& at) {
 
 std::string frame_and_lines(const HeatMap& m, const MapLayout& at) {
   std::string lines;
-  if (m.cell_width >= kSmallestCellWithLines && m.cell_height >= kSmallestCellWithLines) {
+  if (m.cell >= kSmallestCellWithLines) {
     for (size_t c = 1; c < m.columns.size(); ++c)
-      lines += fmt::format("M{:.1f} {:.1f}v{:.1f}", at.left + static_cast<double>(c) * m.cell_width, at.top, at.height);
+      lines += fmt::format("M{:.1f} {:.1f}v{:.1f}", at.left + static_cast<double>(c) * m.cell, at.top, at.height);
     for (size_t r = 1; r < m.rows.size(); ++r)
-      lines += fmt::format("M{:.1f} {:.1f}h{:.1f}", at.left, at.top + static_cast<double>(r) * m.cell_height, at.width);
+      lines += fmt::format("M{:.1f} {:.1f}h{:.1f}", at.left, at.top + static_cast<double>(r) * m.cell, at.width);
   }
   std::string text;
   if (!lines.empty()) text = fmt::format("<path fill=\"none\" stroke=\"#e4e7eb\" d=\"{}\"/>\n", lines);
@@ -130,7 +128,7 @@ std::string labels(const HeatMap& m, const MapLayout& at) {
   std::string text;
   for (size_t r = 0; r < m.rows.size(); ++r)
     if (!m.rows[r].empty())
-      text += svg_text(at.left - 7, at.top + (static_cast<double>(r) + 0.5) * m.cell_height + 0.35 * m.label_font,
+      text += svg_text(at.left - 7, at.top + (static_cast<double>(r) + 0.5) * m.cell + 0.35 * m.label_font,
                        font + " text-anchor=\"end\"", m.rows[r]);
   for (size_t c = 0; c < m.columns.size(); ++c) {
     if (m.columns[c].empty()) continue;
@@ -172,8 +170,7 @@ std::string legend(const HeatMap& m, const MapLayout& at) {
 std::string to_svg(const HeatMap& m) {
   require(m.values.size() == m.rows.size() * m.columns.size(), ErrorKind::internal,
           "a heat map needs a value for each cell");
-  require(m.high > m.low && m.cell_width > 0 && m.cell_height > 0, ErrorKind::internal,
-          "a heat map needs a range and a cell size");
+  require(m.high > m.low && m.cell > 0, ErrorKind::internal, "a heat map needs a range and a cell size");
   const MapLayout at(m);
   const std::string drawn = m.values.empty() ? "" : cells(m, at) + frame_and_lines(m, at) + legend(m, at);
   return svg_document(at.image_width, at.image_height, m.title, drawn + labels(m, at));

@@ -81,8 +81,7 @@ std::string bar(double fraction, int cells) {
 
 constexpr int kPercentColumns = 7;  // "100%  " and one free column
 
-// Puts `text` next to a bar that fills the rest of the row. If the row is too short for both, it contains only the
-// text, cut off.
+// Puts `text` next to a bar that fills the rest of the row. If the row is too short for both, it contains only text.
 std::string bar_row(double fraction, std::string_view text, int width) {
   const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
   const int room = width - 1 - static_cast<int>(text.size()) - 9;  // brackets, percentage, spaces

@@ -163,10 +163,9 @@ class Ctranslate2Layout {
 void require_one_name(const ExportedModel& model, int32_t id, const char* what) {
   const std::string source = model.source.piece(id), target = model.target.piece(id);
   if (source != target)
-    fail(ErrorKind::usage,
-         fmt::format("CTranslate2 uses one name for {} on both sides, but the source tokenizer calls it {} and "
-                     "the target tokenizer {}",
-                     what, source, target));
+    fail(ErrorKind::usage, fmt::format("CTranslate2 uses one name for {} on both sides, but the source tokenizer calls "
+                                       "it {} and the target tokenizer {}",
+                                       what, source, target));
 }
 
 std::string config_json(const ExportedModel& model) {

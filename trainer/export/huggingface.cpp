@@ -1,8 +1,6 @@
 // trainer/export/huggingface.cpp: chooses a model's class, and writes its configuration and tokenizer files.
 #include "trainer/export/huggingface.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <vector>
 
 #include "data/atomic_file.h"
 #include "tensor/error.h"

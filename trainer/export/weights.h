@@ -1,7 +1,6 @@
 // trainer/export/weights.h: returns values of a model's parameters by name, for files that store them in other shapes.
 //
-// Values are made one array at a time, when they are written, so a file needs little more memory than its largest
-// array.
+// Values are made one array at a time, when they are written, so a file needs little more memory than one array.
 #pragma once
 
 #include <cstdint>

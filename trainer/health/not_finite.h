@@ -8,8 +8,7 @@
 namespace weft {
 
 // Returns "decoder.0.ffn.in.weight is nan at [3, 17] (not finite: 2 of 512 values)" for the first gradient of this
-// rank, in order of declaration, that is not finite, or "" if all are. Indices refer to the rank's slice. Waits for the
-// device.
+// rank, in order of declaration, that is not finite, or "". Indices refer to the rank's slice. Waits for the device.
 std::string first_gradient_not_finite(Context& ctx, const ParamStore& params);
 
 }  // namespace weft

@@ -82,10 +82,9 @@ void require_equal_replicas(Context& ctx, const ParamStore& params, const std::v
   if (found.empty()) found = in_tp;
   all_or_none(mesh.world(), [&] {
     if (!found.empty())
-      fail(ErrorKind::diverged,
-           fmt::format("{}: memory or a processor is faulty; resume from the last checkpoint, on other machines if it "
-                       "happens again",
-                       found));
+      fail(ErrorKind::diverged, fmt::format("{}: memory or a processor is faulty; resume from the last checkpoint, on "
+                                            "other machines if it happens again",
+                                            found));
   });
 }
 

@@ -54,9 +54,8 @@ struct PairScore {
   double log_prob = 0;  // natural logarithm, eos included
   int64_t tokens = 0;   // target tokens and eos, without the given ones
 };
-// Throws an Error of kind data that names a pair's number, from 0, if a side is longer than
-// longest_scored_tokens(model). `given` is the number of first target tokens of each pair that are not scored; empty:
-// none.
+// Throws an Error of kind data with a pair's number, from 0, if a side is longer than longest_scored_tokens(model).
+// `given` is the number of first target tokens of each pair that are not scored; empty: none.
 std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs,
                                    const std::vector<int64_t>& given = {});
 int64_t longest_scored_tokens(const Transformer& model);

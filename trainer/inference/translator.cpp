@@ -2,7 +2,6 @@
 #include "trainer/inference/translator.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -78,13 +77,14 @@ std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const 
 }  // namespace
 
 BeamOptions beam_options(const DecodeConfig& c) {
-  if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    fail(ErrorKind::usage, fmt::format("decode.max_length_factor = {} and decode.max_length_extra = {} must not be "
-                                       "negative",
-                                       c.max_length_factor, c.max_length_extra));
-  if (c.beam < 1 || c.beam > 1000) fail(ErrorKind::usage, fmt::format("decode.beam = {} must be 1 to 1000", c.beam));
+  constexpr int64_t kLargestBeam = 1000;
+  if (c.beam < 1 || c.beam > kLargestBeam)
+    fail(ErrorKind::usage, fmt::format("beam = {}: give 1 to {}", c.beam, kLargestBeam));
   if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("decode.nbest = {} must be 1 to decode.beam = {}", c.nbest, c.beam));
+    fail(ErrorKind::usage, fmt::format("nbest = {}: give 1 to {}, the beam size, or a larger beam", c.nbest, c.beam));
+  if (c.max_length_factor < 0 || c.max_length_extra < 0)
+    fail(ErrorKind::usage, fmt::format("max_length_factor = {}, max_length_extra = {}: give 0 or more",
+                                       c.max_length_factor, c.max_length_extra));
   return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
 }
 

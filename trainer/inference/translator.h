@@ -2,8 +2,7 @@
 //
 // Every rank of the world calls translate() with the same sentences, and all get all results. A source longer than
 // longest_source() tokens is truncated and counted. The translation of an empty line is empty, and its score is the
-// model's log probability of ending at once. A translation depends only on its sentence, not on batch size, order or
-// dp.
+// model's log probability of ending at once. A translation does not depend on batch size, other sentences or dp.
 //
 // A forced prefix is the start of the translation, which the model continues: tags (data/tags.h), which are not part of
 // its text, or text. Its tokens do not count in log probability, score and the length limit.

@@ -37,22 +37,6 @@ std::string prepare(std::string_view line, const BleuOptions& options) {
   return join_words(split_words(line));
 }
 
-std::string tokenizer_name(BleuTokenizer tokenizer) {
-  switch (tokenizer) {
-    case BleuTokenizer::v13a:
-      return "13a";
-    case BleuTokenizer::intl:
-      return "intl";
-    case BleuTokenizer::chars:
-      return "char";
-    case BleuTokenizer::zh:
-      return "zh";
-    case BleuTokenizer::none:
-      break;
-  }
-  return "none";
-}
-
 struct NGrams {
   std::array<std::unordered_map<std::string_view, int64_t>, kMaxOrder> counts;  // keys point into the prepared text
   int64_t num_tokens = 0;
@@ -82,24 +66,16 @@ double smoothing_value(const BleuOptions& options) {
   return options.smoothing == BleuSmoothing::floor ? 0.1 : 1.0;
 }
 
-std::string smoothing_name(const BleuOptions& options) {
-  switch (options.smoothing) {
-    case BleuSmoothing::exp:
-      return "exp";
-    case BleuSmoothing::floor:
-      return fmt::format("floor[{:.2f}]", smoothing_value(options));
-    case BleuSmoothing::add_k:
-      return fmt::format("add-k[{:.2f}]", smoothing_value(options));
-    case BleuSmoothing::none:
-      break;
-  }
-  return "none";
+std::string smoothing_text(const BleuOptions& o) {
+  const std::string name = name_of_enum(o.smoothing);
+  const bool has_value = o.smoothing == BleuSmoothing::floor || o.smoothing == BleuSmoothing::add_k;
+  return has_value ? fmt::format("{}[{:.2f}]", name, smoothing_value(o)) : name;
 }
 
 std::string signature(int num_references, const BleuOptions& options) {
   return fmt::format("{}|case:{}|eff:{}|tok:{}|smooth:{}|version:weft-{}", num_references_field(num_references),
                      options.lower_case ? "lc" : "mixed", options.effective_order ? "yes" : "no",
-                     tokenizer_name(options.tokenizer), smoothing_name(options), kVersion);
+                     name_of_enum(options.tokenizer), smoothing_text(options), kVersion);
 }
 
 // Fills the precisions. Returns the number of orders in the mean.
@@ -191,9 +167,8 @@ BleuScore bleu(const std::vector<std::string>& hypotheses, const std::vector<std
                const BleuOptions& options) {
   require_references(hypotheses.size(), references);
   BleuStats sum;
-  for (size_t i = 0; i < hypotheses.size(); ++i) {
+  for (size_t i = 0; i < hypotheses.size(); ++i)
     sum += bleu_stats(hypotheses[i], references_of_segment(references, i), options);
-  }
   return bleu_from_stats(sum, static_cast<int>(references.size()), options);
 }
 

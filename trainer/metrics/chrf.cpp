@@ -157,9 +157,8 @@ ChrfScore chrf(const std::vector<std::string>& hypotheses, const std::vector<std
                const ChrfOptions& options) {
   require_references(hypotheses.size(), references);
   ChrfStats sum;
-  for (size_t i = 0; i < hypotheses.size(); ++i) {
+  for (size_t i = 0; i < hypotheses.size(); ++i)
     sum += chrf_stats(hypotheses[i], references_of_segment(references, i), options);
-  }
   return chrf_from_stats(sum, static_cast<int>(references.size()), options);
 }
 

@@ -72,9 +72,8 @@ TerScore ter(const std::vector<std::string>& hypotheses, const std::vector<std::
              const TerOptions& options) {
   require_references(hypotheses.size(), references);
   TerStats sum;
-  for (size_t i = 0; i < hypotheses.size(); ++i) {
+  for (size_t i = 0; i < hypotheses.size(); ++i)
     sum += ter_stats(hypotheses[i], references_of_segment(references, i), options);
-  }
   return ter_from_stats(sum, static_cast<int>(references.size()), options);
 }
 

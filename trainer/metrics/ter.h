@@ -1,8 +1,7 @@
 // trainer/metrics/ter.h: computes the translation edit rate (Snover et al. 2006) as Tercom and sacreBLEU 2 do.
 //
 // It counts the edits that turn a translation into its reference: words inserted, deleted or replaced, and runs of
-// words moved. Edits and lengths add up over segments and ranks. The score depends only on the sums. All functions are
-// pure.
+// words moved. Edits and lengths add up over segments and ranks. The score depends only on the sums.
 #pragma once
 
 #include <cstdint>

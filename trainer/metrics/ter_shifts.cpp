@@ -2,7 +2,6 @@
 #include "trainer/metrics/ter_shifts.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <tuple>
 

@@ -9,7 +9,6 @@
 #include "trainer/optimizer/weight_average.h"
 
 namespace weft {
-
 namespace {
 
 // Returns the parts of ranges inside [begin, end), or those outside.

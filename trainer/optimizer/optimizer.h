@@ -2,8 +2,7 @@
 //
 // An optimizer is a rule per element (tensor/op/update_rules.h) with the state that it keeps, both in traits_of(). Muon
 // takes the matrices and leaves the rest to Adam. With a shard (parallel/shard.h) of the matrices, an optimizer keeps
-// and updates only this shard, and all of the vectors, which are few. ParamGather then brings the other shards'
-// weights.
+// and updates only this shard, and all of the vectors, which are few. ParamGather then brings the other weights.
 #pragma once
 
 #include <cstdint>
@@ -105,8 +104,7 @@ class Optimizer {
   // the sums of all dp ranks add up to the squares of the whole gradient.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
-  // Counts a step and sets the update's step scalars. grad_scale multiplies the gradients: clipping factor / loss
-  // scale.
+  // Counts a step and sets its step scalars. grad_scale multiplies the gradients: clipping factor / loss scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
   // Updates values, moments, average and all copies of the values. With Muon all ranks call it, and gradients are
   // overwritten. REQUIRES: `scalars` are those of next_step(), on the device.

@@ -6,7 +6,6 @@
 #include <numbers>
 
 namespace weft {
-
 namespace {
 
 double end_of(const ScheduleConfig& s, int64_t total_steps) {

@@ -38,8 +38,7 @@ struct ScheduleConfig {
   void fields(V& v) {
     v("kind", kind,
       "after warm-up: inverse_sqrt (the paper's), linear, cosine (both down to min_lr), constant, or wsd (constant, "
-      "then "
-      "down to min_lr over the last part: decay_share)",
+      "then down to min_lr over the last part: decay_share)",
       OnResume::retrains);
     v("lr", lr, "peak learning rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4",
       OnResume::retrains);

@@ -73,8 +73,7 @@ void check_validation_options(const RunConfig& c, const BestRule& best) {
          fmt::format("train.keep_best = {} needs a score: set train.validate_command", c.train.keep_best));
   if (!c.train.validate_command.empty() && !translates(c))
     fail(ErrorKind::usage,
-         "train.validate_command needs translations: set data.valid, train.validate_every and "
-         "train.validate_bleu");
+         "train.validate_command needs translations: set data.valid, train.validate_every and train.validate_bleu");
 }
 
 void check_rollback(const RunConfig& c) {

@@ -34,8 +34,7 @@ struct MemoryPlan {  // bytes
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + average + activations + scratch + translation;
   }
-  // Estimates a GPU's tensors, if planned on a CPU: without packed copies, the ops' scratch and the validation's
-  // decoder.
+  // Estimates a GPU's tensors, if planned on a CPU: without packed copies, scratch of ops and validation's decoder.
   size_t tensors_of_gpu() const { return tensors() - packed - (scratch - workspace) - translation; }
   size_t total() const { return tensors() + messages + saving + data + program; }
 };

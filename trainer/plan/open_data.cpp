@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "data/order/min_score.h"
 #include "tensor/error.h"
@@ -51,8 +50,7 @@ void open_validation_set(const RunConfig& c, const MixCorpus& training, Validati
   const Manifest& valid = set.opened->manifest();
   if (valid.variants.count > 0)
     fail(ErrorKind::usage,
-         fmt::format("{}: {} has {} variants per pair, but a held-out set must have one: pack it without "
-                     "--variants",
+         fmt::format("{}: {} has {} variants per pair, but a held-out set must have one: pack it without --variants",
                      option, set.folder, valid.variants.count));
   if (is_same_tokenizer(valid, training.manifest())) return;
   fail(ErrorKind::usage,
@@ -115,10 +113,9 @@ void require_positions_of(Corpus& corpus, const RunConfig& c) {
   const Manifest& m = corpus.manifest();
   if (std::max(m.longest_source, m.longest_target) < c.model.max_positions) return;
   if (const int64_t longest = longest_used(corpus, c.batch); longest > c.model.max_positions)
-    fail(ErrorKind::usage,
-         fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
-                     "again with --max-length {}",
-                     corpus.folder(), longest, c.model.max_positions, c.model.max_positions - 1));
+    fail(ErrorKind::usage, fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: "
+                                       "raise it, or pack again with --max-length {}",
+                                       corpus.folder(), longest, c.model.max_positions, c.model.max_positions - 1));
 }
 
 }  // namespace

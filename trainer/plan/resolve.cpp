@@ -28,15 +28,13 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
   match_vocabulary(model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", corpus.folder);
   match_vocabulary(model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", corpus.folder);
   if (model.tying == Tying::all && !data.joint_vocabulary)
-    fail(ErrorKind::usage,
-         fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate ones: use "
-                     "model.tying = output, or pack without --separate-vocabularies",
-                     corpus.folder));
+    fail(ErrorKind::usage, fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate "
+                                       "ones: use model.tying = output, or pack without --separate-vocabularies",
+                                       corpus.folder));
 }
 
-// Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. The
-// link `latest` may be missing after a crash, and the newest checkpoint may be damaged. The run then resumes from an
-// earlier one.
+// Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. After
+// a crash `latest` may be missing, or the newest checkpoint damaged. The run then resumes from an earlier one.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   const std::string root = c.train.output + "/checkpoints";
   if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;

@@ -8,7 +8,6 @@
 #include "tensor/error.h"
 #include "trainer/display/units.h"
 #include "trainer/display/wrap.h"
-#include "trainer/plan/check_options.h"
 #include "trainer/plan/data_plan.h"
 #include "trainer/plan/open_data.h"
 #include "trainer/plan/stop_notice.h"

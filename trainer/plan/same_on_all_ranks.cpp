@@ -45,8 +45,7 @@ void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
                                          first_difference(main_text, config_text)));
     if (digests != main_digests)
       fail(ErrorKind::usage,
-           fmt::format("rank {} finds another corpus than rank 0 in {} or {}: all ranks need the same "
-                       "files",
+           fmt::format("rank {} finds another corpus than rank 0 in {} or {}: all ranks need the same files",
                        world.rank(), fmt::join(training_folders(run.stages), ", "), run.config.data.valid));
   });
 }

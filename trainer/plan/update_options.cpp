@@ -56,10 +56,9 @@ void check_optimizer(const RunConfig& c) {
                                        "schedule_free: set train.ema = 0",
                                        c.train.ema));
   if (!(o.beta1 > 0))
-    fail(ErrorKind::usage,
-         fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free: it is "
-                     "the share of the mean in the weights",
-                     o.beta1));
+    fail(ErrorKind::usage, fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free: it "
+                                       "is the share of the mean in the weights",
+                                       o.beta1));
   for (const auto& [section, schedule] : all_schedules(c))
     if (schedule->kind != ScheduleKind::constant)
       fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free replaces a falling rate: set "
@@ -93,14 +92,13 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
   const double stable = stable_until(s, total_steps.value_or(0));
   if (static_cast<double>(s.warmup) <= stable) return;
   const bool is_of_stage = section != "schedule";
-  fail(ErrorKind::usage,
-       fmt::format("{}.warmup = {} ends after step {:.0f}{}, where the decay of {}.kind = wsd starts: lower "
-                   "{}.warmup or {}.decay_share = {}, or raise {}",
-                   section, s.warmup, stable, is_of_stage ? " of the stage" : "", section, section, section,
-                   s.decay_share,
-                   s.decay_steps > 0 ? section + ".decay_steps"
-                   : is_of_stage     ? "the steps of the stage, or train.steps"
-                                     : "train.steps"));
+  fail(ErrorKind::usage, fmt::format("{}.warmup = {} ends after step {:.0f}{}, where the decay of {}.kind = wsd "
+                                     "starts: lower {}.warmup or {}.decay_share = {}, or raise {}",
+                                     section, s.warmup, stable, is_of_stage ? " of the stage" : "", section, section,
+                                     section, s.decay_share,
+                                     s.decay_steps > 0 ? section + ".decay_steps"
+                                     : is_of_stage     ? "the steps of the stage, or train.steps"
+                                                       : "train.steps"));
 }
 
 void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {

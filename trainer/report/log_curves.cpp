@@ -2,7 +2,6 @@
 #include "trainer/report/log_curves.h"
 
 #include <filesystem>
-#include <map>
 #include <set>
 
 #include "trainer/report/log_record.h"

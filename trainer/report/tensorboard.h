@@ -1,4 +1,5 @@
-// trainer/report/tensorboard.h: writes the records of log.jsonl (docs/formats/log-format.md) to an event file for TensorBoard.
+// trainer/report/tensorboard.h: writes the records of log.jsonl (docs/formats/log-format.md) to an event file for
+// TensorBoard.
 //
 // The event file contains nothing that the log lacks, so it is never resumed. Each start writes a new one from the log,
 // from which the steps that will be repeated are already cut off, and then appends. Each file starts with a session
@@ -9,7 +10,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "trainer/report/append_file.h"
 

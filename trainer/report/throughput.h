@@ -1,7 +1,6 @@
 // trainer/report/throughput.h: computes tokens and FLOPs per second of this process, and the remaining time.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace weft {

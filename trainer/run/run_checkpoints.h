@@ -41,8 +41,7 @@ class RunCheckpoints {
   bool has(int64_t step) const;     // a complete checkpoint of the step; the same on all ranks
   void record_best(int64_t step);   // records that it exists and is now one of the best
   std::string newest_known_good();  // the newest one before the run began to diverge; "" if there is none
-  // Loads its parameters, removes the checkpoints of later steps except the best, and requests a save of the current
-  // step.
+  // Loads its parameters, removes later steps' checkpoints except the best, and requests a save of the current step.
   void go_back_to(const std::string& folder);
 
  private:

@@ -70,10 +70,9 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
 void RunFolder::require_visible(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path + "/checkpoints", error))
-    fail(ErrorKind::usage,
-         fmt::format("train.output = {}: the folder that rank 0 made is not visible on this host: give one on a file "
-                     "system that all hosts share",
-                     path));
+    fail(ErrorKind::usage, fmt::format("train.output = {}: the folder that rank 0 made is not visible on this host: "
+                                       "give one on a file system that all hosts share",
+                                       path));
 }
 
 void RunFolder::note_started() const { fs::remove(path_ + "/finished"); }

@@ -11,7 +11,6 @@
 #include "trainer/version.h"
 
 namespace weft {
-
 namespace {
 
 double now() {  // UNIX time, to the millisecond

@@ -36,8 +36,7 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);
 class RunLog {
  public:
   RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
-  // Call it on the main rank once the run's folder exists. Writes a record with `plan` before the first one of this
-  // start.
+  // Call it on the main rank once the run's folder exists. Writes a record with `plan` before this start's first one.
   void open(const RunFolder& folder, const std::string& plan, const std::string& config, const TrainState& state);
 
   void set_limits(const StepLimits& limits) { limits_ = limits; }

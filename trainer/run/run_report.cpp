@@ -22,13 +22,11 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
   lines.insert(lines.end(), changes.begin(), changes.end());
   // All other changes were rejected.
   for (const ChangedOption& o : changed_options(kept_config(checkpoint), run.kept))
-    lines.push_back(
-        !o.to.empty() && o.on_resume == OnResume::has_no_effect
-            ? fmt::format(
-                  "{} = {} has no effect: the weights are that checkpoint's; a new run (another train.output, or "
-                  "train.fresh=true) starts with it",
-                  o.name, printable(o.to))
-            : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+    lines.push_back(!o.to.empty() && o.on_resume == OnResume::has_no_effect
+                        ? fmt::format("{} = {} has no effect: the weights are that checkpoint's; a new run (another "
+                                      "train.output, or train.fresh=true) starts with it",
+                                      o.name, printable(o.to))
+                        : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
   const bool has_ema = run.config.train.ema > 0;
   if (has_ema != has_average(checkpoint))
     lines.emplace_back(has_ema ? "train.ema: the average of the weights starts from that checkpoint's weights"

@@ -24,8 +24,7 @@ class Validator {
   // finite.
   bool validate(bool last);
   void take_scores();  // those that train.validate_command has returned since the last call
-  // Call it at the end of a run. Returns false if a stop was requested first; then the scores are still due when it
-  // resumes.
+  // Call it at the end of a run. Returns false if a stop was requested first; the scores are then due after resuming.
   bool wait_for_scores();
   bool out_of_patience() const;
   void begin_stage();                // after the data entered the next stage

@@ -159,15 +159,13 @@ std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, 
         std::ranges::find_if(digests, [&](const auto& now) { return is_same_folder(now.first, before.folder); });
     if (changed == digests.end() || is_there(before)) continue;
     const std::string text = fmt::format(
-        "{} has changed since the run started: its manifest.json differs, for example "
-        "after `weft pack --append`",
+        "{} has changed since the run started: its manifest.json differs, for example after `weft pack --append`",
         printable(changed->first));
     for (const PastStage& stage : saved.stages)
       if (std::ranges::find(stage.corpora, i, &MixCorpus::number) != stage.corpora.end())
-        fail(ErrorKind::usage,
-             fmt::format("{}, so the run would lose its position in it; use the old one, or start a new "
-                         "run from this one's weights (--train.init, another --train.output)",
-                         text));
+        fail(ErrorKind::usage, fmt::format("{}, so the run would lose its position in it; use the old one, or start a "
+                                           "new run from this one's weights (--train.init, another --train.output)",
+                                           text));
     said.push_back(text + "; no stage has used it yet");
   }
   return said;

@@ -9,7 +9,6 @@
 #include "tensor/error.h"
 
 namespace weft {
-
 namespace {
 
 constexpr int64_t kMaxEpochs = 1 << 20;  // their pairs do not overflow

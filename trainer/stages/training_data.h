@@ -45,8 +45,7 @@ class TrainingData {
 
   StepCursor cursor() const { return loader_->cursor(); }  // position of this rank's streams
   // Continues at a checkpoint's position. `cursor` contains this rank's streams, and is set to the next step's. Returns
-  // one line per change of the stages since then. Throws an Error of kind usage for a change that is not allowed
-  // (StageRun::resume).
+  // one line per change of stages since then. Throws an Error of kind usage for a forbidden change (StageRun::resume).
   std::vector<std::string> resume(const StageState& saved, StepCursor& cursor);
 
   // Returns the tokenizers that all corpora share: file name -> contents.

@@ -1,7 +1,6 @@
 // trainer/step/dry_step.cpp: runs the passes and the update dry.
 #include "trainer/step/dry_step.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 

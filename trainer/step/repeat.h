@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <vector>
 
 #include "parallel/communicator.h"
@@ -17,8 +16,7 @@ struct Times {
   double median() const { return seconds[seconds.size() / 2]; }
 };
 
-// All ranks start together and run it the same number of times: at least once, then until `seconds` have passed on all
-// of them.
+// All ranks start together and run it equally often: at least once, then until `seconds` have passed on all of them.
 template <typename Run>
 Times repeat(Communicator& world, double seconds, Run&& run) {
   Times times;

@@ -20,9 +20,8 @@ struct ProcessorRates {  // per rank and second; 0: unknown
 // Returns the sum of max(operations / flops, bytes / bandwidth) over the ops. Collectives take no time.
 double roofline_seconds(const std::vector<OpTrace::Op>& ops, const ProcessorRates& rates);
 
-// Returns the roofline of the busiest rank's step for any sentences: it counts all rows of a block, and attention's
-// bytes but not its FLOPs, which matter only in long sentences. Returns 0 if a rate is unknown. REQUIRES: `config` is
-// resolved.
+// Returns the roofline of the busiest rank's step for any sentences: all rows of a block, and attention's bytes but not
+// its FLOPs, which matter only in long sentences. Returns 0 if a rate is unknown. REQUIRES: `config` is resolved.
 double roofline_of_step(const RunConfig& config, Device device, const ProcessorRates& rates);
 
 struct StepLimits {    // 0: unknown

@@ -28,8 +28,7 @@ class ChildCommand {
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
 
-  // Returns its exit status once it has ended, 128 + n if signal n ended it, and then ends its whole group. Does not
-  // wait.
+  // Returns its exit status once it has ended, 128 + n after signal n, and then ends its whole group. Does not wait.
   std::optional<int> poll();
   double seconds() const;  // since its start
   void kill();             // ends its group at once

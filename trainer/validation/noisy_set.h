@@ -4,13 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "data/batch.h"
 #include "data/corpus.h"
 #include "data/noise/noise.h"
-#include "trainer/inference/evaluate.h"
 #include "trainer/inference/model_loader.h"
 
 namespace weft {
@@ -27,8 +25,7 @@ struct BlockShape {
   int64_t max_positions = 0;  // the model's
 };
 
-// Makes the noise of sentence i depend only on i, not on the run. Throws an Error of kind data if a target does not fit
-// a block.
+// The noise of sentence i depends only on i, not on the run. Throws a data Error if a target does not fit a block.
 NoisySet read_noisy_set(Corpus& corpus, TextNoise noise, const Tokenizer& source, const BlockShape& shape, int dp_rank,
                         int dp_size);
 

@@ -28,8 +28,7 @@ struct SampleAttention {
 class Samples {
  public:
   Samples() = default;
-  // Takes the set's first `count` sentences, or all if there are fewer. REQUIRES: `set`, `tokenizers` and `trainer`
-  // outlive this.
+  // Takes the set's first `count` sentences, or all if there are fewer. REQUIRES: the references outlive this.
   Samples(int64_t count, const HeldOutSet& set, const Tokenizers& tokenizers, Trainer& trainer);
 
   // Returns the samples with `set` as the name in the log.

@@ -57,10 +57,9 @@ void Validation::read_noisy(const ValidationSet& set, Set& own) {
       read_noisy_set(*set.opened, set.noise, *tokenizers_.source, shape, mesh_.dp().rank(), mesh_.dp().size());
   own.blocks = std::move(noisy.blocks);
   if (noisy.num_cut > 0)
-    remarks_.push_back(
-        fmt::format("validation set {}: {} of {} source sentences were truncated to {} tokens to fit a "
-                    "block (batch.source_rows)",
-                    set.name, noisy.num_cut, noisy.sources.size(), noisy.longest));
+    remarks_.push_back(fmt::format(
+        "validation set {}: {} of {} source sentences were truncated to {} tokens to fit a block (batch.source_rows)",
+        set.name, noisy.num_cut, noisy.sources.size(), noisy.longest));
   noisy.sources.resize(own.held_out.sources.size());
   own.held_out.sources = std::move(noisy.sources);
 }

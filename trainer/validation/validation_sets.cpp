@@ -25,8 +25,7 @@ bool is_set_name(const std::string& text) {
 TextNoise noise_of(const std::string& text, const ValidationSet& set, const std::string& option) {
   for (const auto& [name, noise] : enum_names(TextNoise{}))
     if (text == name) return noise;
-  refuse_valid(option, fmt::format("the set {} has the noise '{}': give {} (write / after a folder whose name has a "
-                                   ":)",
+  refuse_valid(option, fmt::format("the set {} has the noise '{}': give {} (write / after a folder whose name has a :)",
                                    set.name, printable(text), joined_enum_names<TextNoise>()));
 }
 
@@ -119,10 +118,9 @@ void BestRule::parse(const std::string& option) {
     if (dot != std::string::npos) term.set = what.substr(0, dot);
     term.metric = metric_named(dot == std::string::npos ? what : what.substr(dot + 1));
     if (term.metric == nullptr || (dot != std::string::npos && !is_set_name(term.set)))
-      refuse_best(option,
-                  fmt::format("'{}' is not a number of a validation: give {}, with a set's name as in dev.bleu, or "
-                              "a sum as in 0.5*dev.bleu+0.5*news.bleu",
-                              printable(what), judging_names()));
+      refuse_best(option, fmt::format("'{}' is not a number of a validation: give {}, with a set's name as in "
+                                      "dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
+                                      printable(what), judging_names()));
     if (times != std::string::npos)
       term.factor = factor_of(part.substr(0, times), term.metric->source == Source::command, option);
     terms_.push_back(std::move(term));

@@ -30,8 +30,7 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option);
 class BestRule {
  public:
   BestRule() = default;
-  // A number without a set's name belongs to the first set. Throws an Error of kind usage if the option cannot be
-  // parsed or a set does not exist.
+  // A number without a set's name belongs to the first set. Throws a usage Error for a bad option or an unknown set.
   BestRule(const std::string& option, const std::vector<ValidationSet>& sets);
   // Reads an earlier run's text(), which may name sets that no longer exist. Returns nothing if it cannot be parsed.
   static std::optional<BestRule> read(const std::string& text);
