@@ -11,7 +11,8 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
               "alpha of the length penalty ((5 + length) / 6)^alpha; 0 = none");
   options.add("max-length-factor", decode.max_length_factor,
               "a translation has at most factor * source tokens + extra tokens");
-  options.add("max-length-extra", decode.max_length_extra, "the extra tokens of max-length-factor");
+  options.add("max-length-extra", decode.max_length_extra,
+              "number of extra tokens in the limit of --max-length-factor");
   for (const char* key : {"beam", "length-penalty", "max-length-factor", "max-length-extra"})
     options.describe_default(key, "checkpoint's");
 }
@@ -28,9 +29,9 @@ void check_decode_options(const DecodeConfig& c) {
   if (c.beam < 1 || c.beam > kLargestBeam)
     fail(ErrorKind::usage, fmt::format("beam = {}: give 1 to {}", c.beam, kLargestBeam));
   if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("nbest = {}: give 1 to {}, the beam size, or a larger --beam", c.nbest, c.beam));
+    fail(ErrorKind::usage, fmt::format("nbest = {}: must be between 1 and --beam ({})", c.nbest, c.beam));
   if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    fail(ErrorKind::usage, fmt::format("max-length-factor = {}, max-length-extra = {}: give 0 or more",
+    fail(ErrorKind::usage, fmt::format("max-length-factor = {}, max-length-extra = {}: both must be 0 or more",
                                        c.max_length_factor, c.max_length_extra));
 }
 

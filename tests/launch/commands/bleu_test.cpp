@@ -110,7 +110,7 @@ TEST_F(BleuCommand, AnUnknownMetricIsAnsweredWithTheNearest) {
   EXPECT_EQ(message({"--reference", path, path, "--metrics=bleu,chf"}),
             "metrics = 'bleu,chf': there is no metric 'chf'; did you mean chrf?");
   EXPECT_EQ(message({"--reference", path, "--metrics", "bleu", "chrf"}),
-            "'chrf' would be a hypothesis file: write --metrics bleu,chrf (or ./chrf)");
+            "'chrf' would be a hypothesis file: write --metrics bleu,chrf for the metric or ./chrf for a file");
 }
 
 TEST_F(BleuCommand, SeveralSystemsStandInOneTableAndNameTheirFilesInJson) {
@@ -162,7 +162,7 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
   const std::string path = file("ref", "a\n"), other = file("other", "a\n");
   EXPECT_NE(message({"--reference", path, path, "--paired-bs"}).find("compares systems"), std::string::npos);
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--paired-ar"})
-                .find("--paired-bs and --paired-ar: give one"),
+                .find("--paired-bs and --paired-ar cannot be combined"),
             std::string::npos);
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave out --confidence"),
             std::string::npos);

@@ -14,10 +14,10 @@ std::string refusal_of_decoding(const DecodeConfig& decode) {
 
 TEST(DecodeOptions, NamesTheOptionThatWasGiven) {
   EXPECT_EQ(refusal_of_decoding({}), "");
-  EXPECT_EQ(refusal_of_decoding({.beam = 2, .nbest = 3}), "nbest = 3: give 1 to 2, the beam size, or a larger --beam");
+  EXPECT_EQ(refusal_of_decoding({.beam = 2, .nbest = 3}), "nbest = 3: must be between 1 and --beam (2)");
   EXPECT_EQ(refusal_of_decoding({.beam = 0}), "beam = 0: give 1 to 1000");
   EXPECT_EQ(refusal_of_decoding({.max_length_factor = -1}),
-            "max-length-factor = -1, max-length-extra = 10: give 0 or more");
+            "max-length-factor = -1, max-length-extra = 10: both must be 0 or more");
 }
 
 }  // namespace
