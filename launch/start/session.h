@@ -5,7 +5,8 @@
 
 namespace weft {
 
-// Sends SIGKILL on this host. mpirun puts each rank into its own process group, but keeps it in mpirun's session.
+// Sends SIGKILL to the session's processes on this host. mpirun puts each rank into a separate process group, but in
+// its own session.
 void kill_session(pid_t leader);
 
 }  // namespace weft
