@@ -61,7 +61,7 @@ TEST_F(BleuCommand, JsonHoldsTheScoresAndTheOptionsReachThem) {
 TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {
   const std::string reference = file("ref", "a\nb\nc\n"), hypothesis = file("hyp", "a\nb");
   EXPECT_EQ(message({"--reference", reference, hypothesis}),
-            hypothesis + " has 2 lines and " + reference + " has 3: line i of each must belong to sentence i");
+            hypothesis + " has 2 lines, but " + reference + " has 3: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, InvalidUtf8IsNamedByFileAndLine) {
@@ -176,7 +176,7 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
 TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
   const std::string reference = file("ref", "a\nb\n"), good = file("good", "a\nb\n"), bad = file("bad", "a\n");
   EXPECT_EQ(message({"--reference", reference, good, bad}),
-            bad + " has 1 lines and " + reference + " has 2: line i of each must belong to sentence i");
+            bad + " has 1 lines, but " + reference + " has 2: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
