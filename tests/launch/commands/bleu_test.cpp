@@ -181,10 +181,10 @@ TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
   const std::string reference = file("ref", "a\n"), empty = file("empty", "");
-  EXPECT_EQ(message({"--reference", reference, empty}), empty + ": is empty");
+  EXPECT_EQ(message({"--reference", reference, empty}), empty + " is empty");
   EXPECT_EQ(message({"--reference", empty + "-not", reference}),
             empty + "-not: cannot be opened: No such file or directory");
-  EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + ": is a folder");
+  EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + " is a folder");
 }
 
 TEST_F(BleuCommand, StandardInputIsOneTextOnly) {
