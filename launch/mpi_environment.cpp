@@ -19,8 +19,7 @@ int number_in(const char* variable) {  // returns 0 if the variable is not set
 
 constexpr int kKeepUsers = 0;
 
-// Sets OPAL_PREFIX to the library's location, because Open MPI otherwise searches for its plugins in the folder for
-// which it was built, from which the archive moves them.
+// Sets OPAL_PREFIX, because otherwise Open MPI searches for its plugins where it was installed before it was moved.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};

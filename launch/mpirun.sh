@@ -1,6 +1,5 @@
 #!/bin/sh
-# launch/mpirun.sh: is installed as bin/mpirun and bin/orted of the archive. It starts Open MPI's programs with the
-# archive's paths.
+# The archive contains this script as bin/mpirun and bin/orted. It starts Open MPI's programs with the archive's paths.
 program=$(readlink -f "$0")
 OPAL_PREFIX=${program%/bin/*}
 PMIX_PKGLIBDIR=$OPAL_PREFIX/lib/pmix

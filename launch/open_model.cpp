@@ -68,8 +68,7 @@ LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& confi
   if (storage != DType::f32 && !quiet && mesh.world().is_main_rank())
     fmt::print(
         stderr, "weft: computing in {}{}\n", name_of(storage),
-        slow ? ", but some ranks lack instructions for this type and convert to f32 first: --precision f32 is faster"
-             : "");
+        slow ? ", but some ranks lack instructions for it and convert to f32 first: --precision f32 is faster" : "");
   return LoadedModel(folder, config, mesh, weights, storage);
 }
 

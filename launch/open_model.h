@@ -21,8 +21,7 @@ std::string find_checkpoint(Communicator& world, const std::string& path);
 // Reads the configuration saved in the folder. Error of kind checkpoint if the configuration or a tokenizer is damaged.
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
 
-// Returns the saved configuration with this grid of `ranks`. Error of kind usage if an option of `grid` applies only to
-// training.
+// Returns the saved configuration with `grid` for `ranks`. Error of kind usage if `grid` has an option for training.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
 // Returns the weights selected by --raw-weights, or the weights for evaluation without this option. Error of kind usage
@@ -56,8 +55,7 @@ std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
                          }));
 }
 
-// Throws an Error of kind io if standard input is a folder. Reads nothing, because a background job that reads from a
-// terminal is stopped.
+// Error of kind io if standard input is a folder. Reads nothing, because reading a terminal stops a background job.
 void require_no_folder_as_input();
 
 std::vector<std::string> read_text_file(const std::string& path);  // plain or compressed (data/text/text_reader.h)

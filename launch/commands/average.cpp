@@ -55,8 +55,7 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   options.require("output");
   while (r.output.size() > 1 && r.output.ends_with('/')) r.output.pop_back();
   const bool of_run = options.given("last") || options.given("best");
-  if (options.given("last") && options.given("best"))
-    fail(ErrorKind::usage, "--last and --best cannot be combined: give one of them");
+  if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best cannot be combined");
   if (of_run && (r.last < 0 || r.best < 0 || r.last + r.best < 1))
     fail(ErrorKind::usage,
          fmt::format("--{} needs a number of checkpoints, at least 1", options.given("last") ? "last" : "best"));
@@ -98,8 +97,7 @@ std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
 
 TrainState state_of(const std::string& folder) { return TrainState::from_json(read_checkpoint_state(folder), folder); }
 
-// Ranks checkpoints by their validations in the run's log and the newest checkpoint's metric. If scores are equal, the
-// later checkpoint wins.
+// Judges by the newest checkpoint's metric and the validations in the run's log. On a tie the later checkpoint wins.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   const std::vector<std::string> folders = folders_of_run(run);
   const std::string log = run + "/log.jsonl";
@@ -172,8 +170,7 @@ bool holds_weights_alone(const std::string& folder) {
 void make_room(const AverageRequest& r, const std::vector<std::string>& folders) {
   std::error_code error;
   if (step_of_folder(fs::path(r.output).filename().string()))
-    fail(ErrorKind::usage,
-         fmt::format("--output {} is reserved for the checkpoints of runs: give a different name", r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} is reserved for checkpoints of runs: give another name", r.output));
   if (!fs::exists(fs::symlink_status(r.output, error))) return;
   if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
   if (fs::is_empty(r.output)) return;

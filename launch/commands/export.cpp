@@ -94,8 +94,7 @@ int run_export(const CommandContext& context) {
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh, weights_to_use(request.raw_weights, folder));
   write_folder(request, model);
-  if (!request.raw_weights && has_average(folder))
-    fmt::print("  contains the moving average of the weights (train.ema)\n");
+  if (!request.raw_weights && has_average(folder)) fmt::print("  contains the moving average (train.ema)\n");
   return 0;
 }
 

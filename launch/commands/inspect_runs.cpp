@@ -40,8 +40,7 @@ std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
 void require_no_folder_of_a_run(const std::string& folder) {
   std::error_code none;
   if (fs::is_directory(folder, none) && fs::exists(fs::canonical(folder).parent_path() / "log.jsonl", none))
-    fail(ErrorKind::usage,
-         fmt::format("--tensorboard {}: the run itself writes there: give a different folder", folder));
+    fail(ErrorKind::usage, fmt::format("--tensorboard {}: the run itself writes there: give another folder", folder));
 }
 
 std::vector<std::string> folders_of_events(const std::vector<std::string>& runs, const std::string& folder) {

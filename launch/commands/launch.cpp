@@ -70,8 +70,7 @@ Start plan_start(const LaunchOptions& o) {
   return start;
 }
 
-// Returns a function that is true once the ranks have replaced the run's configuration. From then on they handle
-// signals.
+// Returns a function that is true once the ranks have replaced the run's configuration. Then they handle signals.
 std::function<bool()> configuration_is_new(const std::string& run_folder) {
   const auto written = [file = run_folder + "/config.cfg"] {
     std::error_code none;
@@ -216,8 +215,7 @@ int run_launch(const CommandContext& context) {
   bool only_plan = false;
   read_run_config(o.args, config, only_plan);  // reports wrong options in one line, without mpirun's messages
   if (o.restarts > 0 && config.train.fresh)
-    fail(ErrorKind::usage,
-         "train.fresh = true would start over after each failure: leave out train.fresh or --restarts");
+    fail(ErrorKind::usage, "--restarts with train.fresh = true would start over each time: leave out one option");
   return TrainingLaunch(start, std::move(config), o.restarts).run();
 }
 

@@ -56,7 +56,7 @@ void add_variant_options(Options& options, VariantOptions& variants) {
               "variants: share of pairs that get the same emoji or inline markup on both sides, for example "
               "emoji=0.05,markup=0.05, so that the model learns to copy them");
   options.add("concatenate", variants.concatenate,
-              "variants: share of pairs to prepend the preceding pair of the text to, on both sides");
+              "variants: share of pairs to which the preceding pair of the text is prepended, on both sides");
 }
 
 void add_text_options(Options& options, PackOptions& p) {
@@ -114,8 +114,7 @@ void check(const Options& options, const PackRequest& request) {
     fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
   for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags"})
     if (ready && options.given(key))
-      fail(ErrorKind::usage,
-           fmt::format("--{} applies only to training a tokenizer, but an existing one is used: leave it out", key));
+      fail(ErrorKind::usage, fmt::format("--{} applies only to training a tokenizer, but one already exists", key));
   if (request.append && request.overwrite)
     fail(ErrorKind::usage, "--append keeps the corpus in --output, but --overwrite replaces it: give one of them");
 }

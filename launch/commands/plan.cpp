@@ -45,8 +45,7 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
               "target tokens per step and rank, in full blocks; 0 = the step of --config, divided among the ranks");
   options.add("target-tokens", o.request.target_tokens, "total target tokens of the run; 0 = train.steps steps");
   options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = as in --config, or 32768 without it");
-  options.add("valid-sentences", o.request.valid_sentences,
-              "number of sentences in the validation set, if the run has one");
+  options.add("valid-sentences", o.request.valid_sentences, "sentences in the validation set, if the run has one");
   options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");
   options.add("json", o.json, "print JSON");
   options.section("model", o.request.config.model);
@@ -84,9 +83,8 @@ void check(const PlanOptions& o) {
   check_optimizer(o.request.config);
   if (const OptimizerKind kind = o.request.config.optimizer.kind; o.variants && kind != OptimizerKind::adam)
     fail(ErrorKind::usage,
-         fmt::format(
-             "--variants compares sharded optimizers, but optimizer.kind = {} cannot be sharded: leave out --variants",
-             name_of_enum(kind)));
+         fmt::format("--variants compares sharded optimizers, but optimizer.kind = {} cannot be sharded",
+                     name_of_enum(kind)));
 }
 
 }  // namespace

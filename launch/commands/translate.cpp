@@ -48,8 +48,7 @@ void check_documents(const TranslateRequest& r) {
   if (r.documents > 0 && (r.decode.nbest > 1 || r.scores || r.alignment.wanted()))
     fail(ErrorKind::usage, "--documents gives one text per line: leave out --nbest, --scores and --alignment");
   if (r.documents > 0 && !r.target_prefix.empty())
-    fail(ErrorKind::usage,
-         "--documents joins lines, but --target-prefix applies to single lines: leave out one option");
+    fail(ErrorKind::usage, "--documents joins lines, but --target-prefix applies to single lines: give one of them");
 }
 
 bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& options) {

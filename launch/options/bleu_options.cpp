@@ -95,16 +95,14 @@ void check_systems(const BleuRequest& r) {
   for (size_t i = 0; i < r.hypothesis_files.size(); ++i) {
     const std::string& file = r.hypothesis_files[i];
     if (!r.metric_lists.empty() && has(kMetrics, file))
-      fail(ErrorKind::usage,
-           fmt::format("'{0}' would be a hypothesis file: write --metrics {1},{0} for the metric or ./{0} for a file",
-                       file, r.metric_lists.back()));
+      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis file: write --metrics {1},{0} or ./{0}", file,
+                                         r.metric_lists.back()));
     if (std::find(r.hypothesis_files.begin(), r.hypothesis_files.begin() + i, file) != r.hypothesis_files.begin() + i)
       fail(ErrorKind::usage, fmt::format("the hypothesis {} is given twice", file));
   }
   if ((r.paired_bs || r.paired_ar) && r.hypothesis_files.size() < 2)
     fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and one or more other files");
-  if (r.paired_bs && r.paired_ar)
-    fail(ErrorKind::usage, "--paired-bs and --paired-ar cannot be combined: give one of them");
+  if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "--paired-bs and --paired-ar cannot be combined");
   if (r.paired_bs && r.confidence)
     fail(ErrorKind::usage, "--paired-bs prints the intervals of its own resamples: leave out --confidence");
 }

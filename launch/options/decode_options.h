@@ -8,8 +8,7 @@
 namespace weft {
 
 void add_decode_options(Options& options, DecodeConfig& decode);
-// Sets options that were not given to those in `saved`, the checkpoint's, except nbest, which becomes 1. Checks the
-// result.
+// Sets options that were not given as in `saved` (the checkpoint), except nbest, which becomes 1. Checks the result.
 void complete_decode_options(const Options& options, const DecodeConfig& saved, DecodeConfig& decode);
 void check_decode_options(const DecodeConfig& decode);  // errors name the options
 

@@ -28,8 +28,7 @@ struct HelpText {
 
 std::string section_of(const std::string& key);  // returns "model" for "model.width", and "" for "beam"
 
-// help_page() returns the complete help, describe_fields() only the options with their values in brackets. Lines have
-// at most `columns` characters.
+// help_page() returns all, describe_fields() only the options with [values], in lines of at most `columns` characters.
 std::string help_page(const HelpText& help, size_t columns);
 std::string describe_fields(const std::vector<Field>& fields, size_t columns);
 
@@ -39,8 +38,7 @@ std::string manual_page_of(const std::string& command);  // returns "weft-inspec
 std::string manual_name(const std::string& page, const std::string& summary);
 std::string manual_body(const HelpText& help);
 
-// Returns one line per option with --key, the possible values and the sentence, separated by tabs. Spaces separate the
-// values.
+// Returns one line per option: --key, the possible values (separated by spaces) and the sentence, separated by tabs.
 std::string completion_words(const HelpText& help);
 
 }  // namespace weft

@@ -28,8 +28,7 @@ least two seconds later, stops the run immediately. The exit status is the statu
 See docs/hardware/cluster.md for settings of Open MPI, restarts and lost hosts.)";
 
 void describe_options(Options& options, LaunchOptions& o) {
-  options.add("ranks", o.ranks,
-              "number of ranks, also given as -n N; default: all slots of --hosts or of the allocation");
+  options.add("ranks", o.ranks, "number of ranks, also -n N; default: all slots of --hosts or of the allocation");
   options.add("hosts", o.hosts, "hosts and the maximum number of ranks on each: a:4,b:4; default: this machine");
   options.add("restarts", o.restarts, "train: maximum number of restarts after failures of ranks or hosts");
   options.add("mpirun", o.mpirun, "path of Open MPI's mpirun; default: next to weft or on PATH; in Slurm, srun");
@@ -47,9 +46,7 @@ void check(const LaunchOptions& o) {
   if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 or more", o.ranks));
   if (o.restarts < 0) fail(ErrorKind::usage, fmt::format("restarts = {}: give 0 or more", o.restarts));
   if (o.restarts > 0 && o.command != "train")
-    fail(
-        ErrorKind::usage,
-        fmt::format("--restarts applies only to train, because only train can resume: leave it out for {}", o.command));
+    fail(ErrorKind::usage, fmt::format("--restarts applies only to train, because {} cannot resume", o.command));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ class Drawings : public AlignmentFile {
   }
 
  private:
-  // Drawings of an earlier, longer text would look as if they belonged to this text.
+  // Drawings of an earlier text with a different number of lines would seem to belong to this text.
   void remove_earlier() const {
     const std::string name = path_.stem().string();
     std::vector<fs::path> earlier;

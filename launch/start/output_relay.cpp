@@ -92,8 +92,7 @@ class Copier {  // runs in the relay's process
     send(requests_.when_unread);
   }
 
-  // The launcher sends the child's process id, and 0 after the child has ended. If the pipe closes before that, the
-  // launcher was killed.
+  // The launcher sends the child's process id, and 0 after the child has ended. Without the 0, the launcher was killed.
   void listen() {
     pid_t child = 0;
     if (read(sources_[kControl].fd, &child, sizeof child) != sizeof child) {

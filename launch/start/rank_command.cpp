@@ -49,9 +49,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 std::string working_folder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::current_path(error);
-  if (error)
-    fail(ErrorKind::usage,
-         fmt::format("cannot find the working folder: {}; change to a different one", error.message()));
+  if (error) fail(ErrorKind::usage, fmt::format("no working folder: {}; change to a different one", error.message()));
   return folder.string();
 }
 

@@ -25,8 +25,7 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(int restarts) : left_(restarts) {}
 
-  // Decides after the ranks ended with this status. Does not restart a run that failed twice after the same step and
-  // checkpoint, because it would fail again.
+  // Decides after an end with this status. Gives up a run that failed twice after the same step and checkpoint.
   struct Decision {
     bool again = false;
     double pause = 0;    // seconds before the next start: 1, 2, 4, ... 60; 1 again after a checkpoint was saved

@@ -5,8 +5,7 @@
 
 namespace weft {
 
-// Sends SIGKILL to the session's processes on this host. mpirun puts each rank into a separate process group, but in
-// its own session.
+// Sends SIGKILL on this host. mpirun puts each rank into a separate process group, but all ranks into its session.
 void kill_session(pid_t leader);
 
 }  // namespace weft

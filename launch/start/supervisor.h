@@ -11,8 +11,7 @@ namespace weft {
 
 class OutputRelay;
 
-// Receives this process's signals as long as the object exists. REQUIRES: there is no other Supervisor, and at
-// construction no other thread.
+// Receives the signals of this process. REQUIRES: no other Supervisor exists, and no other thread at construction.
 class Supervisor {
  public:
   explicit Supervisor(StopRelay relay = StopRelay());
@@ -20,8 +19,7 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Both functions return after the program's output is written. They return its status, or 128 + N if signal N ended
-  // it.
+  // Both functions wait until the output is written. They return the status, or 128 + N if signal N ended the program.
   //
   // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends the
   // signals chosen by StopRelay. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only once

@@ -110,7 +110,7 @@ TEST_F(BleuCommand, AnUnknownMetricIsAnsweredWithTheNearest) {
   EXPECT_EQ(message({"--reference", path, path, "--metrics=bleu,chf"}),
             "metrics = 'bleu,chf': there is no metric 'chf'; did you mean chrf?");
   EXPECT_EQ(message({"--reference", path, "--metrics", "bleu", "chrf"}),
-            "'chrf' would be a hypothesis file: write --metrics bleu,chrf for the metric or ./chrf for a file");
+            "'chrf' would be a hypothesis file: write --metrics bleu,chrf or ./chrf");
 }
 
 TEST_F(BleuCommand, SeveralSystemsStandInOneTableAndNameTheirFilesInJson) {
