@@ -26,7 +26,7 @@ constexpr Command kCommands[] = {
     {"verify", "check corpora, checkpoints and runs for damage", run_verify, false},
     {"bench", "measure training speed: matrix products, the parts of a step, tokens/s, all-reduce", run_bench, true},
     {"plan", "predict memory, time and efficiency of a run on a cluster, for each grid", run_plan, false},
-    {"average", "average the weights of several checkpoints into a new one", run_average, false},
+    {"average", "average the weights of several checkpoints into a new checkpoint", run_average, false},
     {"export", "write a model as a folder for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
     {"import", "make a checkpoint from PyTorch weights", run_import, false},
 };
@@ -44,7 +44,7 @@ const Command& find_command(const std::string& name) {
   const std::string nearest = nearest_name(name, names);
   fail(ErrorKind::usage,
        fmt::format("unknown command '{}'; {}", name,
-                   nearest.empty() ? "`weft help` lists them" : fmt::format("did you mean '{}'?", nearest)));
+                   nearest.empty() ? "`weft help` lists the commands" : fmt::format("did you mean '{}'?", nearest)));
 }
 
 FoundCommand find_command(const std::vector<std::string>& args) {

@@ -1,8 +1,8 @@
 // launch/commands.h: the table of subcommands. Help, man pages, completion and usage errors use it.
 //
-// A name may consist of two words, such as `inspect model`. `weft help` does not list these; the help of the first word
-// mentions them. A command parses its options first (launch/options/options.h). With --help it prints help and
-// returns 0; `world` is not set in this case.
+// A name may consist of two words, such as `inspect model`. `weft help` does not list such a command, but the help of
+// its first word mentions it. A command parses its options first (launch/options/options.h). With --help, a command
+// prints its help and returns 0; `world` is not set in this case.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace weft {
 class Communicator;
 
 struct CommandContext {
-  std::vector<std::string> args;  // after the name
+  std::vector<std::string> args;  // arguments after the command's name
   Communicator* world = nullptr;  // set if the command is distributed
 };
 
@@ -28,7 +28,7 @@ struct Command {
 };
 
 std::span<const Command> commands();
-const Command& find_command(const std::string& name);  // Error of kind usage suggests the nearest name
+const Command& find_command(const std::string& name);  // Error of kind usage: suggests the nearest name
 struct FoundCommand {
   const Command& command;
   CommandContext context;  // contains the arguments after the name

@@ -34,7 +34,7 @@ void require_one_process(const Command& command) {
                                      command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
 }
 
-// Joins the ranks of a launcher through MPI. Without a launcher returns a communicator of one rank without MPI.
+// Joins the launcher's ranks through MPI. Without a launcher, returns a communicator of one rank that does not use MPI.
 std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   const LaunchedAs launched = launched_as();
   if (!launched.as_rank) return make_single_communicator();
@@ -44,7 +44,7 @@ std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   return mpi->world();
 }
 
-// Opens closed standard streams, because the next opened file would get such a stream's number and receive our output.
+// Opens /dev/null for closed standard streams. Otherwise the next file would get a stream's number and our output.
 void keep_closed_streams_closed() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) == -1) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -76,7 +76,7 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
     }
     context.world = world.get();
   }
-  set_num_threads(num_threads_of({cores_of_this_thread()}, 0));  // place_ranks() knows better for ranks
+  set_num_threads(num_threads_of({cores_of_this_thread()}, 0));  // place_ranks() replaces this number on ranks
   return command.run(context);
 }
 
@@ -96,7 +96,7 @@ int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSessi
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a file above `ulimit -f` is an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // so that exceeding `ulimit -f` is an error like a full disk
   keep_closed_streams_closed();
   std::unique_ptr<MpiSession> mpi;
   std::unique_ptr<Communicator> world;

@@ -1,4 +1,4 @@
-// launch/mpi_environment.cpp: reads the variables that launchers set, and sets Open MPI's.
+// launch/mpi_environment.cpp: reads the environment variables of launchers, and sets Open MPI's.
 #include "launch/mpi_environment.h"
 
 #include <dlfcn.h>
@@ -12,14 +12,14 @@
 namespace weft {
 namespace {
 
-int number_in(const char* variable) {  // 0 if it is not set
+int number_in(const char* variable) {  // returns 0 if the variable is not set
   const char* text = std::getenv(variable);
   return text == nullptr ? 0 : std::atoi(text);
 }
 
 constexpr int kKeepUsers = 0;
 
-// Open MPI searches for its plugins where it was installed, unless OPAL_PREFIX names a new location, as in the archive.
+// Sets OPAL_PREFIX, because otherwise Open MPI searches for its plugins where it was installed before it was moved.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};
@@ -46,15 +46,16 @@ LaunchedAs launched_as() {
 
 void require_all_ranks(const LaunchedAs& launched, int size) {
   if (launched.size == 0 || launched.size == size) return;
-  fail(ErrorKind::usage, fmt::format("{} ranks were started, but this program's MPI library sees {}: start it with "
-                                     "that library's own mpirun, or with srun --mpi=pmix",
-                                     launched.size, size));
+  fail(ErrorKind::usage,
+       fmt::format("{} ranks were started, but this program's MPI library sees {}: start the program with that "
+                   "library's mpirun, or with srun --mpi=pmix",
+                   launched.size, size));
 }
 
 void prepare_mpi_environment() {
   find_moved_open_mpi();
-  // If the launcher uses another protocol, Open MPI would start a daemon per process, and fail as root or without ssh.
-  // An isolated process starts as one rank, and require_all_ranks() reports the cause.
+  // If the launcher uses a different protocol, Open MPI would start a daemon per process, which fails as root or
+  // without ssh. An isolated process starts as a single rank instead, and require_all_ranks() reports the cause.
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
   // Containers forbid processes to read each other's memory, and Open MPI would warn about this for every rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);

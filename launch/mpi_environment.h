@@ -13,7 +13,7 @@ struct LaunchedAs {
 };
 LaunchedAs launched_as();
 
-// Error of kind usage unless MPI sees as many ranks as were started: each rank would do all the work by itself.
+// Throws an Error of kind usage unless MPI sees all started ranks. Otherwise each rank would do all the work by itself.
 void require_all_ranks(const LaunchedAs& launched, int size);
 
 // Sets Open MPI's variables, except for those that the user has set. Call it before MPI is started.

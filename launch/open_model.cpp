@@ -1,4 +1,4 @@
-// launch/open_model.cpp: finds a checkpoint, its configuration, and lines of text for all ranks.
+// launch/open_model.cpp: finds a checkpoint, and reads its configuration and lines of text for all ranks.
 #include "launch/open_model.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& confi
   if (storage != DType::f32 && !quiet && mesh.world().is_main_rank())
     fmt::print(
         stderr, "weft: computing in {}{}\n", name_of(storage),
-        slow ? ", but not every rank has instructions for it: products first convert to f32, so f32 is faster" : "");
+        slow ? ", but some ranks lack instructions for it and convert to f32 first: --precision f32 is faster" : "");
   return LoadedModel(folder, config, mesh, weights, storage);
 }
 
@@ -78,7 +78,7 @@ Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communic
   return Mesh(world, config.parallel, own);
 }
 
-// Joins the lines with line ends, which no line contains.
+// Joins the lines with line ends, because no line contains a line end.
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';

@@ -10,21 +10,21 @@
 
 namespace weft {
 
-inline constexpr const char* kCheckpointSentence = "a run's folder (its best checkpoint), or one checkpoint's folder";
+inline constexpr const char* kCheckpointSentence = "folder of a run (its best checkpoint is used) or of one checkpoint";
 inline constexpr const char* kRawWeightsSentence =
     "use the raw weights of the checkpoint instead of their moving average (train.ema)";
 
-// Returns the step folder for `path`, the same on all ranks. Rank 0 resolves it, because links may move.
+// Returns the step folder for `path`, the same on all ranks. Only rank 0 resolves links, because they may change.
 std::string find_checkpoint(Communicator& world, const std::string& path);
 
-// Reads the configuration saved in the folder. Error of kind checkpoint if it or a tokenizer is damaged.
+// Reads the configuration saved in the folder. Error of kind checkpoint if the configuration or a tokenizer is damaged.
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
 
-// The same with this grid of `ranks`. Error of kind usage if an option of `grid` applies only to training.
+// Returns the saved configuration with `grid` for `ranks`. Error of kind usage if `grid` has an option for training.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
-// Returns the weights that --raw-weights, or its absence, selects. Error of kind usage if the option has no effect
-// because the folder contains no average.
+// Returns the weights selected by --raw-weights, or the weights for evaluation without this option. Error of kind usage
+// if the option has no effect because the folder contains no average.
 StoredWeights weights_to_use(bool raw_weights, const std::string& folder);
 
 // Options for model and device, shared by the commands that use a trained model.
@@ -54,9 +54,9 @@ std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
                          }));
 }
 
-// Throws an Error of kind io if standard input is a folder. Nothing is read: on a terminal that stops a background job.
+// Error of kind io if standard input is a folder. Reads nothing, because reading a terminal stops a background job.
 void require_no_folder_as_input();
 
-std::vector<std::string> read_text_file(const std::string& path);  // plain or packed, checked (data/text/text_reader.h)
+std::vector<std::string> read_text_file(const std::string& path);  // plain or compressed (data/text/text_reader.h)
 
 }  // namespace weft

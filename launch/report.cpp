@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-// True if all ranks have this error: its text names the rank that failed (all_or_none()).
+// True if all ranks have this error from all_or_none(), which puts the rank that failed first in the text.
 bool is_agreed(const std::exception& e) { return std::string_view(e.what()).starts_with("rank "); }
 
 }  // namespace

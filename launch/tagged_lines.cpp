@@ -35,7 +35,7 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
           "to skip");
     const Member member = found->second;
     if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is given twice");
-    if (member && !(all_.*member).empty()) refuse("is also given by an option for all lines: leave out one of them");
+    if (member && !(all_.*member).empty()) refuse("is also set for all lines by an option: leave out one of the two");
     columns_.push_back(member);
   }
   if (std::ranges::find(columns_, &TaggedLine::text) == columns_.end())
@@ -68,7 +68,7 @@ void TaggedLines::check(const std::string& line, int64_t number, const Translato
   if (parsed.prefix.empty()) return;
   const int64_t length = std::ssize(translator.encode(parsed).prefix);
   if (length > translator.longest_prefix())
-    fail(ErrorKind::data, fmt::format("{}: the target prefix has {} tokens, but this model writes at most {}", where,
+    fail(ErrorKind::data, fmt::format("{}: the target prefix has {} tokens, but this model can write at most {}", where,
                                       length, translator.longest_prefix()));
 }
 

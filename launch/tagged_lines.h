@@ -1,4 +1,4 @@
-// launch/tagged_lines.h: the lines that `weft translate` reads. Options or columns give their tags and forced prefix.
+// launch/tagged_lines.h: the lines read by `weft translate`, with tags and forced prefixes from options or columns.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace weft {
 class TaggedLines {
  public:
   // `columns` lists the names of a line's columns, separated by commas: source, tag, target-tag, prefix, and - for a
-  // column to skip. If it is empty, a line is a source. Error of kind usage if a name is unknown, missing or given
-  // twice, or if an option already gives its value for every line.
+  // column to skip. If it is empty, a line contains only the source. Error of kind usage if a name is unknown, missing
+  // or given twice, or if an option already sets the column's value for all lines.
   TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns);
 
-  // Error of kind data if the line has too few columns. The message contains the line's number, which starts at 1.
+  // Error of kind data if the line has too few columns. The message contains `number`, which counts lines from 1.
   TaggedLine parse(const std::string& line, int64_t number) const;
 
-  // The same, and also refuses tags that the tokenizers lack and prefixes that are too long.
+  // Checks the same as parse(), and also refuses tags that the tokenizers lack and prefixes that are too long.
   void check(const std::string& line, int64_t number, const Translator& translator) const;
 
  private:

@@ -38,13 +38,13 @@ struct AverageRequest {
 bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   Options options(
       "average RUN --last N --output DIR  |  RUN --best N --output DIR  |  CHECKPOINT ... --output DIR\n\n"
-      "Averages the weights of several checkpoints into a new one, which often translates better.\n\n"
+      "Averages the weights of several checkpoints into a new checkpoint, which often translates better.\n\n"
       "  weft average runs/mine --last 3 --output runs/mine-average");
   options.positional("PATH", r.paths, "a run's folder with --last or --best, or two or more checkpoints of one model");
   options.add("last", r.last, "average the newest N checkpoints of the run (train.keep_last sets how many it keeps)");
   options.add("best", r.best,
-              "average the N checkpoints of the run with the best validations by train.keep_best "
-              "(train.keep_best_checkpoints sets how many it keeps)");
+              "average the N best checkpoints of the run by the metric of train.keep_best (train.keep_best_checkpoints "
+              "sets how many it keeps)");
   options.add("output", r.output, "new or empty folder for the averaged checkpoint");
   options.add("force", r.force, "replace an earlier average in --output");
   options.add("raw-weights", r.raw_weights,
@@ -55,7 +55,7 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   options.require("output");
   while (r.output.size() > 1 && r.output.ends_with('/')) r.output.pop_back();
   const bool of_run = options.given("last") || options.given("best");
-  if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best: give one of them");
+  if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best cannot be combined");
   if (of_run && (r.last < 0 || r.best < 0 || r.last + r.best < 1))
     fail(ErrorKind::usage,
          fmt::format("--{} needs a number of checkpoints, at least 1", options.given("last") ? "last" : "best"));
@@ -75,7 +75,7 @@ std::string root_of_run(const std::string& run) {
 
 [[noreturn]] void too_few(const std::string& run, size_t found, const char* what, const char* option, int64_t wanted) {
   fail(ErrorKind::usage,
-       fmt::format("--{} {}: {} keeps only {} {}{}: give a smaller number, or let a run save and keep more "
+       fmt::format("--{} {}: {} keeps only {} {}{}: give a smaller number, or let runs save and keep more "
                    "(train.save_every, {})",
                    option, wanted, run, found, what, found == 1 ? "" : "s",
                    option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
@@ -97,7 +97,7 @@ std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
 
 TrainState state_of(const std::string& folder) { return TrainState::from_json(read_checkpoint_state(folder), folder); }
 
-// Judges by the validations in the run's log and by the newest checkpoint's metric. Of equal scores the later one wins.
+// Judges by the newest checkpoint's metric and the validations in the run's log. On a tie the later checkpoint wins.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   const std::vector<std::string> folders = folders_of_run(run);
   const std::string log = run + "/log.jsonl";
@@ -116,7 +116,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
       scored.emplace_back(found->second, folder);
   if (scored.empty())
     fail(ErrorKind::usage,
-         fmt::format("--best: no checkpoint of {} was validated by {}: use --last", run, rule->text()));
+         fmt::format("--best: no checkpoint of {} has a validation with the metric {}: use --last", run, rule->text()));
   if (std::ssize(scored) < count) too_few(run, scored.size(), "validated checkpoint", "best", count);
   std::sort(scored.rbegin(), scored.rend());
   std::vector<std::string> best;
@@ -146,15 +146,15 @@ std::vector<std::string> chosen(const AverageRequest& r) {
   return folders;
 }
 
-// Compares options because the shapes of tensors do not show all of them (the number of heads, for example).
+// Compares options because the shapes of tensors do not show all options (for example, the number of heads).
 void require_same_options(const std::string& folder, const std::string& other) {
   for (const ChangedOption& o : changed_options(kept_config(folder), kept_config(other)))
     if (o.name.starts_with("model.") && !o.name.starts_with("model.dropout"))
-      fail(ErrorKind::checkpoint, fmt::format("{} and {} belong to different models: {} is {} and {}", folder, other,
-                                              o.name, printable(o.from), printable(o.to)));
+      fail(ErrorKind::checkpoint, fmt::format("{} and {} belong to different models: {} is {} and {}, respectively",
+                                              folder, other, o.name, printable(o.from), printable(o.to)));
 }
 
-// True if the folder contains only what `weft average` and `weft import` write.
+// True if the folder contains only checkpoints without optimizer state, such as `weft average` and `weft import` write.
 bool holds_weights_alone(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -170,7 +170,7 @@ bool holds_weights_alone(const std::string& folder) {
 void make_room(const AverageRequest& r, const std::vector<std::string>& folders) {
   std::error_code error;
   if (step_of_folder(fs::path(r.output).filename().string()))
-    fail(ErrorKind::usage, fmt::format("--output {} is a name for a run's checkpoint: give another name", r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} is reserved for checkpoints of runs: give another name", r.output));
   if (!fs::exists(fs::symlink_status(r.output, error))) return;
   if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
   if (fs::is_empty(r.output)) return;

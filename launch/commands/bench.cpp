@@ -1,4 +1,4 @@
-// launch/commands/bench.cpp: `weft bench`: training speed of this machine.
+// launch/commands/bench.cpp: `weft bench`: measures the training speed of this machine.
 #include <cstdio>
 
 #include "launch/commands.h"
@@ -20,7 +20,7 @@ Measures this machine's training speed for about 20 seconds, without a corpus:
                    fastest square matrix product
   matrix products  FLOP/s of the products in the model's layers, as a percentage of the peak
   ops              GB/s of every other op of a block, compared with a copy of the same size
-  a step           time of forward, backward and optimizer and of each part, on sentences as long as in news
+  a step           time of forward, backward, optimizer and each part, with sentences as long as in news text
   tokens/s, MFU    target tokens per second, and the model's FLOP/s as a percentage of the peak
   all-reduce       GB/s between several ranks
 
@@ -55,8 +55,8 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
               "GPUs: replay steps as CUDA graphs: auto, true or false; see train.cuda_graph");
   options.add("tune_gemm", into.config.train.tune_gemm,
               "GPUs: time the algorithms of each matrix product first and use the fastest; see train.tune_gemm");
-  options.add("vocabulary", into.vocabulary, "size of each vocabulary; 0 = from the file, or 8000 without one");
-  options.add("seconds", into.seconds, "total time for measurements in seconds; each is made at least once");
+  options.add("vocabulary", into.vocabulary, "size of each vocabulary; 0 = as in --config, or 8000 without it");
+  options.add("seconds", into.seconds, "total time for measurements in seconds; each measurement runs at least once");
   options.add("json", into.json, "print JSON");
   options.add("machine", into.machine, "print the measurements as a .cfg file for `weft plan --machine`");
   options.show_first({"config", "device", "precision", "seconds", "json", "machine"});
@@ -69,7 +69,7 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
 void check(const BenchOptions& o) {
   if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
   if (o.machine && o.json)
-    fail(ErrorKind::usage, "--machine prints a .cfg file and --json prints JSON: give one of them");
+    fail(ErrorKind::usage, "--machine prints a .cfg file, but --json prints JSON: give one of them");
   if (o.machine && o.config.parallel.zero != 0)
     fail(ErrorKind::usage, "--machine measures ranks that update all parameters: leave out parallel.zero");
   if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));

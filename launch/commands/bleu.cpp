@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 struct ScoredTexts {
-  std::vector<std::string> names;                    // of the hypotheses
+  std::vector<std::string> names;                    // files of the hypotheses
   std::vector<std::vector<std::string>> hypotheses;  // [system][segment]
   std::vector<std::vector<std::string>> references;  // [reference][segment]
 };
@@ -30,7 +30,7 @@ ScoredTexts read(const BleuRequest& r) {
     set.references.push_back(read_scored_file(file));
     for (size_t s = 0; s < set.names.size(); ++s)
       if (set.references.back().size() != set.hypotheses[s].size())
-        fail(ErrorKind::data, fmt::format("{} has {} lines and {} has {}: line i of each must belong to sentence i",
+        fail(ErrorKind::data, fmt::format("{} has {} lines, but {} has {}: line i of each must belong to sentence i",
                                           set.names[s], set.hypotheses[s].size(), file, set.references.back().size()));
   }
   return set;
@@ -73,7 +73,7 @@ std::vector<SystemResult> test(const Metric& metric, const SystemStats& stats, c
   std::vector<SystemResult> results(stats.systems.size());
   if (r.confidence) results = run(bootstrap_intervals, "resampling", r.confidence_n);
   if (r.paired_ar) {
-    const std::vector<SystemResult> randomised = run(paired_randomisation, "randomising", r.paired_ar_n);
+    const std::vector<SystemResult> randomised = run(paired_randomisation, "randomizing", r.paired_ar_n);
     for (size_t s = 0; s < results.size(); ++s) results[s].p_value = randomised[s].p_value;
   }
   return results;

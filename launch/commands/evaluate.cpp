@@ -58,7 +58,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
   if (r.sources.size() != r.references.size() || (!r.names.empty() && r.names.size() != r.sources.size()))
     fail(ErrorKind::usage, fmt::format("{} times --source, {} times --reference, {} times --name: each set needs one "
-                                       "source and one reference, and either all sets or none need a name",
+                                       "source and one reference, and names are needed for all sets or for none",
                                        r.sources.size(), r.references.size(), r.names.size()));
   if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
   if (r.samples < 0) fail(ErrorKind::usage, fmt::format("samples = {}: give 0 or more", r.samples));
@@ -73,7 +73,7 @@ std::vector<std::string> names_of_sets(const EvaluateRequest& r) {
   for (const std::string& name : names)
     if (name.empty() || name.find('/') != std::string::npos || !seen.insert(name).second)
       fail(ErrorKind::usage,
-           fmt::format("'{}' cannot be a set's name: give each set its own --name, without slashes", name));
+           fmt::format("'{}' cannot be a set's name: give each set a different --name, without slashes", name));
   return names;
 }
 
@@ -88,7 +88,8 @@ void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::s
         std::error_code not_there;
         if (std::filesystem::equivalent(output, file, not_there))
           fail(ErrorKind::usage,
-               fmt::format("--output {} would replace --{} {}: give another folder, or give the set another --name",
+               fmt::format("--output {} would replace --{} {}: give a different folder, or a different --name for "
+                           "the set",
                            r.output, option, file));
       }
   }

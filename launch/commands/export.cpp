@@ -1,4 +1,4 @@
-// launch/commands/export.cpp: `weft export`: writes a checkpoint's model to a folder that another program loads.
+// launch/commands/export.cpp: `weft export`: writes a checkpoint's model to a folder for a different program.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -39,9 +39,10 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
       "Writes a model to a folder that another program loads (docs/deploy.md).\n\n"
       "  weft export --checkpoint runs/mine --format ctranslate2 --output exported");
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
-  options.add("format", r.format,
-              "ctranslate2; huggingface (for Hugging Face's transformers); marian; or pytorch (weights of "
-              "nn.Transformer with a Python module that translates)");
+  options.add(
+      "format", r.format,
+      "ctranslate2; huggingface (for Hugging Face's transformers); marian; or pytorch (nn.Transformer's weights "
+      "and a Python module that translates)");
   options.add("output", r.output, "new folder for the model");
   options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace the folder of an earlier export");
@@ -92,7 +93,7 @@ int run_export(const CommandContext& context) {
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh, weights_to_use(request.raw_weights, folder));
   write_folder(request, model);
-  if (!request.raw_weights && has_average(folder)) fmt::print("  the average of the weights (train.ema)\n");
+  if (!request.raw_weights && has_average(folder)) fmt::print("  contains the moving average (train.ema)\n");
   return 0;
 }
 

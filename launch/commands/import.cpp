@@ -30,7 +30,8 @@ struct ImportRequest {
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
 
-// True if the folder does not exist, is empty, or has only temporary folders of killed imports, which a save removes.
+// True if the folder does not exist, is empty, or contains only temporary folders, which killed imports left behind and
+// the next save removes.
 bool is_free(const std::string& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return true;
@@ -58,11 +59,11 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
       "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
   options.add("weights", r.weights,
               "safetensors file with the names and shapes of nn.Transformer, or a folder with such a model.safetensors "
-              "and optional tokenizers, as weft export --format pytorch writes it");
+              "and optional tokenizers, as written by weft export --format pytorch");
   options.add("config", r.config, ".cfg file whose [model] section describes the model");
   add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   options.add("output", r.output,
-              "new or empty folder for the checkpoint, for use with translate, score, --train.init and others");
+              "new or empty folder for the checkpoint, which translate, score, --train.init and others can use");
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
   take_files_of_folder(r);
@@ -130,7 +131,7 @@ int run_import(const CommandContext& context) {
   const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
 
   fmt::print("{}: {} parameters from {}\n", folder, with_commas(params.global_numel()), request.weights);
-  fmt::print("  vocabulary {} / {}; all numbers are finite and were copied bit by bit\n",
+  fmt::print("  vocabulary {} / {}; all numbers are finite and were copied exactly\n",
              with_commas(config.model.source_vocabulary), with_commas(config.model.target_vocabulary));
   fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
   fmt::print("  train on:  weft train --train.init={} ...\n", request.output);

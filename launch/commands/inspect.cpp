@@ -1,5 +1,5 @@
 // launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it. `weft
-// inspect model` is a separate command; for a file of this name write ./model.
+// inspect model` is a separate command; to inspect a file named model, write ./model.
 #include "launch/commands/inspect.h"
 
 #include <fmt/format.h>
@@ -40,12 +40,13 @@ struct Thing {
 bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& options) {
   options.positional("PATH", r.paths,
                      "packed corpus, one of its shards, checkpoint, run's folder, or .cfg file (shows its model)");
-  options.add("pairs", r.pairs, "corpus or shard: number of pairs, from the first, to show as text");
+  options.add("pairs", r.pairs, "corpus or shard: number of pairs at the start to show as text");
   options.add("vocabulary", r.vocabulary, ".cfg file: size of each vocabulary, if its corpus does not exist yet");
   options.add("chart", r.run.chart, "run: draw a chart of loss and BLEU");
-  options.add("curve", r.run.curve,
-              "run: values of the log to draw instead, one or two separated by a comma, for example lr, grad_norm, "
-              "chrf, news.bleu or corpus_nll.FOLDER (an unknown name lists all)");
+  options.add(
+      "curve", r.run.curve,
+      "run: one or two values of the log to draw instead, separated by a comma, for example lr, grad_norm, chrf, "
+      "news.bleu or corpus_nll.FOLDER (the error for an unknown name lists all names)");
   options.add("over", r.run.over, "run: horizontal axis of the chart: steps, target tokens or hours");
   options.add("tensorboard", r.run.tensorboard,
               "runs: write the log as a TensorBoard event file to this folder (several runs: to a subfolder per run)");

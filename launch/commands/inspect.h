@@ -24,12 +24,13 @@ void inspect_run(const std::string& folder, const RunView& view);               
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // writes html and tensorboard
 
 struct ModelView {
-  int64_t vocabulary = 0;  // used if neither the file nor its corpus defines it; 0 = not given
+  int64_t vocabulary = 0;  // size if neither the file nor its corpus defines one; 0 = not given
   int64_t tp = 1;          // tensor-parallel ranks
   int64_t length = 30;     // tokens per sentence, for attention's FLOPs
   DeviceChoice device = DeviceChoice::automatic;
 };
-// Prints every layer with shapes (complete and per rank) and parameters, FLOPs per token, memory. Allocates nothing.
+// Prints every layer with its shapes (complete and per rank) and parameter counts, the FLOPs per token, and the memory.
+// Does not allocate the model.
 void inspect_model(const std::string& path, const ModelView& view);
 
 }  // namespace weft

@@ -31,7 +31,7 @@ std::string pieces_of(const std::vector<int32_t>& ids, const Tokenizer& tokenize
 
 void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
   if (count == 0) return;
-  read_tokenizers(corpus.folder(), corpus.manifest());  // refuses damaged ones
+  read_tokenizers(corpus.folder(), corpus.manifest());  // throws if one is damaged
   const Tokenizers tokenizers = load_tokenizers(corpus.folder());
   const PairColumns columns = corpus.manifest().columns;
   const int64_t variants = corpus.manifest().variants.count;
@@ -95,9 +95,9 @@ void inspect_shard(const std::string& file, int64_t num_pairs) {
   const fs::path path(file);
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (!fs::exists(fs::path(folder) / kManifestFile))
-    fail(ErrorKind::data, fmt::format("{}: there is no {} in its folder; a shard can be read only with its corpus's "
-                                      "manifest, which contains its SHA-256",
-                                      file, kManifestFile));
+    fail(ErrorKind::data,
+         fmt::format("{}: its folder contains no {}, which contains the shard's SHA-256 and is needed to read it", file,
+                     kManifestFile));
   Corpus corpus(folder);
   int64_t first = 0;
   for (const ShardEntry& shard : corpus.manifest().shards) {
@@ -108,7 +108,7 @@ void inspect_shard(const std::string& file, int64_t num_pairs) {
     }
     first += shard.num_pairs;
   }
-  fail(ErrorKind::data, fmt::format("{} is not one of the shards that {}/{} lists", file, folder, kManifestFile));
+  fail(ErrorKind::data, fmt::format("{} is not one of the shards listed in {}/{}", file, folder, kManifestFile));
 }
 
 }  // namespace weft

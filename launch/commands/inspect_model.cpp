@@ -92,23 +92,22 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
   if (model.source_vocabulary > 0 && model.target_vocabulary > 0) {
     if (given == 0) return;
     fail(ErrorKind::usage,
-         fmt::format("vocabulary = {}: leave it out, because the model's are known: {} and {} entries", given,
-                     model.source_vocabulary, model.target_vocabulary));
+         fmt::format("vocabulary = {}: the model's vocabularies are known ({} and {} entries): leave the option out",
+                     given, model.source_vocabulary, model.target_vocabulary));
   }
   Manifest manifest;
   manifest.source_vocabulary = manifest.target_vocabulary = given;
   if (given == 0) {
     if (corpus.empty() || !std::filesystem::exists(corpus + "/" + kManifestFile))
       fail(ErrorKind::usage,
-           "the vocabulary size is unknown because the packed corpus data.train does not exist yet: give --vocabulary "
-           "N");
+           "the vocabulary size is unknown, because the corpus data.train does not exist yet: give --vocabulary N");
     manifest = read_manifest(corpus);
   }
   if (model.source_vocabulary == 0) model.source_vocabulary = manifest.source_vocabulary;
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
 
-// Plans one tp rank, because memory is the same on all of them.
+// Plans the memory of one tp rank, because all tp ranks need the same.
 MemoryPlan memory_of_rank(const RunConfig& config, int64_t tp, Device device) {
   MemoryPlan plan;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
@@ -133,8 +132,8 @@ void print_memory(const RunConfig& config, Device device) {
              format_bytes(plan.moments), part(", average ", plan.average));
   fmt::print("  activations of a block of {} x {} rows: {}{}{}\n", config.batch.source_rows, config.batch.rows,
              format_bytes(plan.activations), part("; scratch ", plan.scratch),
-             part("; translation of a validation ", plan.translation));
-  fmt::print("  together {}\n", format_bytes(plan.tensors()));
+             part("; translation in validations ", plan.translation));
+  fmt::print("  total {}\n", format_bytes(plan.tensors()));
 }
 
 RunConfig config_at(const std::string& path) {

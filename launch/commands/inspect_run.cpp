@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kLastRecords = 5;
 
-// Each of the last few steps, as "step 1200  epoch 3  loss 3.1000  ...".
+// Prints each of the last few steps as "step 1200  epoch 3  loss 3.1000  ...".
 void print_last_steps(const std::vector<nlohmann::json>& log) {
   std::vector<const nlohmann::json*> records;
   for (const nlohmann::json& record : log)
@@ -96,7 +96,7 @@ std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view
       add(name, name);
     }
   }
-  if (series.size() > 2) fail(ErrorKind::usage, "--chart draws one or two curves: give fewer");
+  if (series.size() > 2) fail(ErrorKind::usage, "--curve: --chart can draw only one or two curves: name fewer");
   const char* const axis = view.over == CurveAxis::tokens  ? "target tokens"
                            : view.over == CurveAxis::hours ? "hours of steps"
                                                            : "step";
@@ -124,7 +124,7 @@ void inspect_checkpoint(const std::string& folder) {
     }
     if (total > 0) fmt::print("  {:<73} {:>14}\n", "total elements", with_commas(total));
   }
-  fmt::print("\nits model and settings: {}/config.cfg\n", folder);
+  fmt::print("\nmodel and settings of the checkpoint: {}/config.cfg\n", folder);
 }
 
 void inspect_run(const std::string& folder, const RunView& view) {

@@ -39,7 +39,7 @@ std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
 void require_no_folder_of_a_run(const std::string& folder) {
   std::error_code none;
   if (fs::is_directory(folder, none) && fs::exists(fs::canonical(folder).parent_path() / "log.jsonl", none))
-    fail(ErrorKind::usage, fmt::format("--tensorboard {}: the run itself writes there; give another folder", folder));
+    fail(ErrorKind::usage, fmt::format("--tensorboard {}: the run itself writes there: give another folder", folder));
 }
 
 std::vector<std::string> folders_of_events(const std::vector<std::string>& runs, const std::string& folder) {
@@ -62,7 +62,7 @@ void require_replaceable_page(const std::string& path) {
   begin.resize(static_cast<size_t>(file.gcount()));
   if (!begin.empty() && begin.find(kTag) == std::string::npos)
     fail(ErrorKind::usage,
-         fmt::format("--html {}: this file exists and does not start with {}, so it is not replaced: give another name",
+         fmt::format("--html {}: this file exists but does not start with {}, so it is not replaced: give another name",
                      path, kTag));
 }
 

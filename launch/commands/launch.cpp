@@ -39,7 +39,7 @@ std::string this_program() {
   return path;
 }
 
-struct Start {  // what to start, and with what
+struct Start {  // a command and the program that starts its ranks
   Launcher launcher;
   RankCommand command;
 
@@ -63,7 +63,7 @@ Start plan_start(const LaunchOptions& o) {
     fail(ErrorKind::usage, fmt::format("-n {}: --hosts has only {} slots: give more, like a:4,b:4", c.ranks, slots));
   const int64_t most = kMaxRanksPerProcessor * std::max(1u, std::thread::hardware_concurrency());
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
-    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and may have at most {} ranks: give --hosts",
+    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and can run at most {} ranks: give --hosts",
                                        c.ranks, most / kMaxRanksPerProcessor, most));
   require_no_folder_as_input();  // mpirun would treat it as empty input
   c.words = {weft, o.command};
@@ -71,7 +71,7 @@ Start plan_start(const LaunchOptions& o) {
   return start;
 }
 
-// Returns a function that is true once ranks handle signals, because by then they have replaced the configuration.
+// Returns a function that is true once the ranks have replaced the run's configuration. Then they handle signals.
 std::function<bool()> configuration_is_new(const std::string& run_folder) {
   const auto written = [file = run_folder + "/config.cfg"] {
     std::error_code none;
@@ -131,8 +131,8 @@ class TrainingLaunch {
     }
   }
 
-  // Returns the hosts where mpirun can start a program, and appends the names of the others to `gone`. A busy host or
-  // network may fail once, and a missing host stays out until the next start, so each gets a second chance.
+  // Returns the hosts where mpirun can start a program, and appends the names of other hosts to `gone`. Asks hosts that
+  // do not answer a second time, because a busy host may fail once, but a missing host stays out until the next start.
   std::vector<Host> hosts_that_answer(std::string& gone) {
     const std::vector<Host>& hosts = start_.command.hosts;
     std::vector<bool> answered(hosts.size(), false);
@@ -160,7 +160,7 @@ class TrainingLaunch {
     for (size_t i = 0; i < asked.size(); ++i) answered[asked[i]] = succeeded[i];
   }
 
-  // Keeps tp and reduces dp, because another dp gives the same results up to rounding.
+  // Keeps tp and reduces dp, because the results do not depend on dp except for rounding.
   Start on_hosts_that_answer() {
     Start start = start_;
     RankCommand& c = start.command;
@@ -174,12 +174,12 @@ class TrainingLaunch {
                     hosts_text(c.hosts)));
     if (c.ranks < start_.command.ranks) {
       c.words = without_option(c.words, "parallel.dp");
-      c.words.push_back("--parallel.dp=0");  // ranks / tp
+      c.words.push_back("--parallel.dp=0");  // 0: number of ranks / tp
     }
     return start;
   }
 
-  // Ranks of the failed start may still be ending on other hosts and hold the lock of the run's folder.
+  // Ranks of the failed start may still be exiting on other hosts and hold the lock of the run's folder.
   void wait_for_earlier_ranks() {
     constexpr int kMaxSeconds = 600;
     const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -214,9 +214,9 @@ int run_launch(const CommandContext& context) {
   if (o.command != "train") return Supervisor().run_other(start.line());
   RunConfig config;
   bool only_plan = false;
-  read_run_config(o.args, config, only_plan);  // refuses wrong options in one line, without messages of mpirun
+  read_run_config(o.args, config, only_plan);  // reports wrong options in one line, without mpirun's messages
   if (o.restarts > 0 && config.train.fresh)
-    fail(ErrorKind::usage, "train.fresh = true would start over after each failure: leave it or --restarts out");
+    fail(ErrorKind::usage, "--restarts with train.fresh = true would start over each time: leave out one option");
   return TrainingLaunch(start, std::move(config), o.restarts).run();
 }
 

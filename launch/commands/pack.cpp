@@ -40,9 +40,10 @@ void add_variant_options(Options& options, VariantOptions& variants) {
       "variants per pair; training uses one of them in each epoch; 0 = only the plain pair; see docs/packing.md");
   options.add("bpe-dropout", variants.bpe_dropout,
               "variants: probability of skipping a merge of a BPE model, for example 0.1");
-  options.add("unigram-alpha", variants.unigram_alpha,
-              "variants: sample segmentations of a unigram model with their probability to this power, for example "
-              "0.1; 0 = no sampling");
+  options.add(
+      "unigram-alpha", variants.unigram_alpha,
+      "variants: sample segmentations of a unigram model in proportion to their probability to this power, for example "
+      "0.1; 0 = no sampling");
   options.add("subword-sides", variants.subword_sides, "variants: sides whose segmentation is sampled");
   options.add("noise", variants.noise,
               "variants: share of sources to change per kind (upper, title, lower, typos, punctuation, words), for "
@@ -69,9 +70,10 @@ void add_text_options(Options& options, PackOptions& p) {
   options.add("tag", p.text.tag,
               "tags to put before every source, for example '<2de>' or '<2de> <web>'; see docs/tags.md");
   options.add("target-tag", p.text.target_tag, "tags to put before every target");
-  options.add("documents", p.documents,
-              "join consecutive sentences of a document, up to this many tokens per side; an empty line or another "
-              "value in the column document ends a document; 0 = no joining; see docs/documents.md");
+  options.add(
+      "documents", p.documents,
+      "join consecutive sentences of a document, up to this many tokens per side; an empty line or a new value in "
+      "the column document ends a document; 0 = no joining; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
 }
 
@@ -83,14 +85,14 @@ void add_vocabulary_options(Options& options, PackOptions& p) {
   options.add("reserve-tags", p.reserve_tags, "tags to reserve in the tokenizer to train, for example '<2de>,<2fr>'");
   options.add("training-lines", p.training_lines, "lines sampled to train the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
-              "share of the text's characters that get an entry; the others are encoded as bytes");
+              "share of the text's characters that get an entry; other characters are encoded as bytes");
 }
 
 void add_run_options(Options& options, PackRequest& request) {
   PackOptions& p = request.pack;
   options.add("show-dropped", p.show_dropped, "print the first N dropped pairs per reason");
   options.add("shard-pairs", p.shard_pairs,
-              "pairs per shard; memory holds two or three times as many, with all variants");
+              "pairs per shard; two or three times as many, with all variants, are held in memory");
   options.add("no-shuffle", request.no_shuffle,
               "keep the order of the text (for validation and test sets); dropped pairs leave no gap");
   options.add("seed", p.seed, "seed of the shuffle, the sample of lines and the variants");
@@ -110,9 +112,9 @@ void check(const Options& options, const PackRequest& request) {
     fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
   for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags"})
     if (ready && options.given(key))
-      fail(ErrorKind::usage, fmt::format("--{} applies to training a tokenizer, but one is given already", key));
+      fail(ErrorKind::usage, fmt::format("--{} applies only to training a tokenizer, but one already exists", key));
   if (request.append && request.overwrite)
-    fail(ErrorKind::usage, "--append keeps the corpus in --output, and --overwrite replaces it: give one of them");
+    fail(ErrorKind::usage, "--append keeps the corpus in --output, but --overwrite replaces it: give one of them");
 }
 
 bool parse(const std::vector<std::string>& args, PackRequest& request) {
@@ -135,7 +137,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   return true;
 }
 
-class PhaseBars {  // shows a progress bar for each phase in turn
+class PhaseBars {  // shows one progress bar per phase, one after another
  public:
   explicit PhaseBars(bool quiet) : quiet_(quiet) {}
   void update(const char* phase, int64_t done, int64_t total) {

@@ -1,4 +1,4 @@
-// launch/commands/plan.cpp: `weft plan`: predicts what a run takes on a cluster, grid by grid.
+// launch/commands/plan.cpp: `weft plan`: predicts time, memory and efficiency of a run on a cluster, for each grid.
 #include <cstdio>
 
 #include "launch/commands.h"
@@ -16,7 +16,7 @@ constexpr char kPlanUsage[] =
 
 Predicts memory per rank, time per step by part, target tokens per second, efficiency compared with N independent
 ranks, duration of the run and the largest costs, for each dp x tp grid of N ranks. The best grid comes first.
-It needs neither a GPU nor a corpus, and measures nothing.
+The command needs neither a GPU nor a corpus, and measures nothing.
 
   weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64
       --tokens-per-rank 25000                      25,000 target tokens per GPU and step, 1.6 million in all
@@ -42,20 +42,20 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("ranks", o.request.ranks, "total number of ranks: GPUs, or processes on CPU machines");
   options.add("tp", o.request.tp, "show only grids with this many tensor-parallel ranks; 0 = all grids");
   options.add("tokens-per-rank", o.request.tokens,
-              "target tokens per step and rank, in full blocks; 0 = the file's step, divided among the ranks");
-  options.add("target-tokens", o.request.target_tokens, "target tokens that the run trains on; 0 = train.steps steps");
-  options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = from the file, or 32768 without one");
-  options.add("valid-sentences", o.request.valid_sentences, "sentences of the validation set, if the run has one");
+              "target tokens per step and rank, in full blocks; 0 = the step of --config, divided among the ranks");
+  options.add("target-tokens", o.request.target_tokens, "total target tokens of the run; 0 = train.steps steps");
+  options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = as in --config, or 32768 without it");
+  options.add("valid-sentences", o.request.valid_sentences, "sentences in the validation set, if the run has one");
   options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");
   options.add("json", o.json, "print JSON");
   options.section("model", o.request.config.model);
   options.section("batch", o.request.config.batch);
   ParallelConfig& parallel = o.request.config.parallel;
   options.add("parallel.zero", parallel.zero,
-              "1: each dp rank updates its share of the parameters (ZeRO); 0: each updates all");
+              "1: each dp rank updates its share of the parameters (ZeRO); 0: each rank updates all");
   options.add(
       "parallel.gradient_type", parallel.gradient_type,
-      "type of gradients between ranks, f32 or bf16; for bf16 training needs parallel.zero = 1, a plan does not");
+      "type of gradients between ranks, f32 or bf16; bf16 needs parallel.zero = 1 in training, but not in a plan");
   options.add("parallel.sequence", parallel.sequence,
               "true: tensor-parallel ranks split the rows of activations between their layers");
   options.section("train", o.request.config.train);
@@ -83,7 +83,7 @@ void check(const PlanOptions& o) {
   check_optimizer(o.request.config);
   if (const OptimizerKind kind = o.request.config.optimizer.kind; o.variants && kind != OptimizerKind::adam)
     fail(ErrorKind::usage,
-         fmt::format("--variants compares sharded optimizers, but optimizer.kind = {} cannot be sharded: leave it out",
+         fmt::format("--variants compares sharded optimizers, but optimizer.kind = {} cannot be sharded",
                      name_of_enum(kind)));
 }
 

@@ -1,7 +1,7 @@
-// launch/commands/score.cpp: `weft score`: prints a model's log probability of each pair of two files, in order.
+// launch/commands/score.cpp: `weft score`: prints a model's log probability of each pair of lines in two files.
 //
 // Each line contains the natural logarithm of the target's probability given the source and the tags, the number of
-// target tokens (with eos, without tags), and their quotient.
+// target tokens (with eos, without tags), and the quotient of the two.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ struct ScoreRequest {
 bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   Options options(
       "score --checkpoint PATH --source FILE --target FILE [options]\n\n"
-      "Prints the model's log-probability of each given translation, its number of tokens, and their quotient.\n\n"
+      "Prints the model's log-probability of each translation, its number of tokens, and the quotient of the two.\n\n"
       "  weft score --checkpoint runs/mine --source test.en --target test.de > scores.tsv");
   r.model.add_to(options);
   options.add("source", r.source, "source sentences, one per line, plain or compressed (gzip, zstd, xz)");
@@ -53,7 +53,7 @@ class PairReader {
       const bool has_source = source_.next(source), has_target = target_.next(target);
       if (has_source != has_target)
         fail(ErrorKind::data,
-             fmt::format("{} has more lines than {}, which ends after {}: each source line needs its target line",
+             fmt::format("{} has more lines than {}, which has only {}: each source line needs one target line",
                          (has_source ? source_ : target_).path(), (has_source ? target_ : source_).path(),
                          (has_source ? target_ : source_).num_lines()));
       if (!has_source) break;
@@ -69,7 +69,7 @@ class PairReader {
 
 struct EncodedPairs {
   std::vector<PairIds> pairs;
-  std::vector<int64_t> given;  // target tags of each
+  std::vector<int64_t> given;  // number of target tags per pair
 };
 
 EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, const TagRequest& tags) {
@@ -104,8 +104,8 @@ void check_pairs(LoadedModel& model, const ScoreRequest& r) {
     bar.update(num_read);
   }
   if (num_long > 0)
-    fail(ErrorKind::data, fmt::format("{}, but this model can score at most {}, and {} of {} pairs are longer: shorten "
-                                      "them or leave them out",
+    fail(ErrorKind::data, fmt::format("{}, but this model can score at most {} ({} of {} pairs are longer): shorten "
+                                      "or leave out these pairs",
                                       first, longest, num_long, num_read));
 }
 
@@ -141,7 +141,7 @@ int run_score(const CommandContext& context) {
     if (is_main_rank) check_pairs(model, request);
   });
   ProgressBar bar("scoring", "pairs", /*total=*/0, ProgressOutput::standard(request.model.quiet || !is_main_rank));
-  std::unique_ptr<PairReader> reader;  // on rank 0
+  std::unique_ptr<PairReader> reader;  // only on rank 0
   if (is_main_rank && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
   for (int64_t done = 0;;) {
     const std::vector<std::string> lines = lines_of_rank0(world, [&] {

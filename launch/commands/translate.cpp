@@ -1,7 +1,7 @@
 // launch/commands/translate.cpp: `weft translate`: translates standard input to standard output, line by line.
 //
 // Lines are translated in chunks, so memory does not grow with the input. On a terminal each line is translated
-// immediately. Rank 0 reads and writes, and the dp ranks divide the sentences of a chunk among themselves.
+// immediately. Rank 0 reads and writes. Each dp rank translates a share of the sentences of a chunk.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -48,13 +48,13 @@ void check_documents(const TranslateRequest& r) {
   if (r.documents > 0 && (r.decode.nbest > 1 || r.scores || r.alignment.wanted()))
     fail(ErrorKind::usage, "--documents gives one text per line: leave out --nbest, --scores and --alignment");
   if (r.documents > 0 && !r.target_prefix.empty())
-    fail(ErrorKind::usage, "--documents joins lines and --target-prefix starts each of them: give one of them");
+    fail(ErrorKind::usage, "--documents joins lines, but --target-prefix applies to single lines: give one of them");
 }
 
 bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& options) {
   r.model.add_to(options);
   add_decode_options(options, r.decode);
-  options.add("nbest", r.decode.nbest, "translations per sentence; above 1, lines are `index ||| text ||| score`");
+  options.add("nbest", r.decode.nbest, "translations per sentence; above 1, each line is `index ||| text ||| score`");
   options.add("scores", r.scores, "print the score and a tab before each translation");
   r.tags.add_to(options);
   options.add("target-prefix", r.target_prefix, "text that every translation starts with");
@@ -66,7 +66,7 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
               "line by line; see docs/documents.md");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
-              "sentences that a rank decodes at once; 0 = as many as fit; the text does not depend on it");
+              "sentences decoded together per rank; 0 = as many as fit; translations do not depend on it");
   options.show_first({"checkpoint", "beam", "nbest", "scores", "precision", "tag", "quiet"});
   if (!options.parse(args)) return false;
   options.require("checkpoint");
@@ -128,7 +128,7 @@ class AlignmentKeeper {
 
  private:
   Aligner aligner_;
-  std::vector<std::unique_ptr<AlignmentFile>> files_;  // empty on other ranks than 0
+  std::vector<std::unique_ptr<AlignmentFile>> files_;  // empty except on rank 0
 };
 
 // Measures the time of tokenizing and searching, without loading the model, alignments and waiting for input.
@@ -223,8 +223,8 @@ int run_translate(const CommandContext& context) {
   if (world.is_main_rank() && !request.model.quiet) speed.print();
   if (world.is_main_rank() && documents && documents->num_again() > 0)
     fmt::print(stderr,
-               "weft: lines translated together: {}; lines of these translated again one by one, because their "
-               "translation had too few or too many separators: {}\n",
+               "weft: lines translated together: {}; of these, translated again one by one because their translation "
+               "had too few or too many separators: {}\n",
                documents->num_joined(), documents->num_again());
   if (world.is_main_rank() && translator.num_cut() > 0)
     fmt::print(stderr, "weft: lines cut because they were longer than {} tokens: {}\n", translator.longest_source(),

@@ -48,7 +48,7 @@ std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
 }
 
 std::vector<VerifiedPart> parts_to_verify(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // so that its last part is the folder's name
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // so that the path ends with the folder's name
   std::vector<VerifiedPart> parts;
   if (fs::exists(path + "/" + kManifestFile)) {
     parts = parts_of_corpus(path);
@@ -86,7 +86,7 @@ int run_verify(const CommandContext& context) {
   std::vector<std::string> paths;
   Options options(
       "verify PATH [PATH ...]\n\n"
-      "Reads every file completely and compares it with the SHA-256 that was recorded when it was written.\n\n"
+      "Reads every file completely and compares it with the SHA-256 recorded when the file was written.\n\n"
       "  weft verify packed/train runs/mine");
   options.positional("PATH", paths, "packed corpus, checkpoint, or run's folder");
   if (!options.parse(context.args)) return 0;

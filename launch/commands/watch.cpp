@@ -31,7 +31,7 @@ constexpr char kWatchUsage[] = R"(watch RUN [options]
 
 Shows a run's progress, speed, curves, validations and checkpoints until Ctrl-C. It reads log.jsonl in the run's
 folder and does not disturb the run. The view continues when the run is resumed. If standard output is not a
-terminal, or one that cannot redraw (TERM=dumb), it prints the current state once.)";
+terminal, or the terminal cannot redraw (TERM=dumb), the command prints the current state once.)";
 
 constexpr char kOtherScreen[] = "\x1b[?1049h\x1b[?25l", kOwnScreen[] = "\x1b[?25h\x1b[?1049l";
 constexpr char kHome[] = "\x1b[H", kEraseLine[] = "\x1b[K", kEraseBelow[] = "\x1b[J";
@@ -48,7 +48,7 @@ bool parse(const std::vector<std::string>& args, WatchRequest& r) {
   options.add("once", r.once, "print the current state once and exit");
   options.add("seconds", r.seconds, "seconds between updates");
   if (!options.parse(args)) return false;
-  if (r.run.size() != 1) fail(ErrorKind::usage, "give one run's folder; usage: weft watch RUN");
+  if (r.run.size() != 1) fail(ErrorKind::usage, "RUN must be the folder of one run; usage: weft watch RUN");
   if (r.seconds < 0.1) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0.1 or more", r.seconds));
   return true;
 }

@@ -20,8 +20,8 @@ constexpr int64_t kMaxSamples = 1'000'000;
 
 void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
-                     "files to score, one sentence per line; - or none = standard input; the first of several is the "
-                     "baseline");
+                     "files to score, one sentence per line; none or - = standard input; paired tests compare with the "
+                     "first file");
   options.add("reference", r.reference_files, "reference translation, line by line; - = standard input; repeatable");
   options.add("metrics", r.metric_lists, "any of bleu, chrf and ter, separated by commas; default: bleu,chrf");
   options.add("tokenize", r.bleu.tokenizer,
@@ -36,12 +36,12 @@ void describe(Options& options, BleuRequest& r) {
   options.add("ter-normalized", r.ter.normalized, "TER: split off punctuation first");
   options.add("ter-no-punct", r.ter.no_punct, "TER: remove punctuation");
   options.add("ter-asian-support", r.ter.asian_support,
-              "TER: --ter-normalized and --ter-no-punct also treat Chinese and Japanese characters");
+              "TER: apply --ter-normalized and --ter-no-punct to Chinese and Japanese characters as well");
   options.add("confidence", r.confidence, "print the 95 % bootstrap confidence interval of each score");
   options.add("confidence-n", r.confidence_n, "number of resamples for --confidence");
-  options.add("paired-bs", r.paired_bs, "test each system's difference from the first for significance, by bootstrap");
+  options.add("paired-bs", r.paired_bs, "test by bootstrap whether each system differs significantly from the first");
   options.add("paired-bs-n", r.paired_bs_n, "number of resamples for --paired-bs");
-  options.add("paired-ar", r.paired_ar, "the same test by approximate randomization");
+  options.add("paired-ar", r.paired_ar, "test the same as --paired-bs, but by approximate randomization");
   options.add("paired-ar-n", r.paired_ar_n, "number of trials for --paired-ar");
   options.add("seed", r.seed, "seed of resampling and randomization");
   options.add("width", r.width, "digits after the decimal point");
@@ -75,11 +75,11 @@ void check_used(const Options& options, const BleuRequest& r) {
   for (const char* option : {"tokenize", "smooth", "smooth-value", "effective-order"})
     needs(option, bleu, "bleu among the --metrics");
   needs("chrf-word-order", chrf, "chrf among the --metrics");
-  needs("lowercase", bleu || chrf, "bleu or chrf among the --metrics (TER has no case unless --ter-case-sensitive)");
+  needs("lowercase", bleu || chrf, "bleu or chrf among the --metrics (TER ignores case by default)");
   for (const char* option : {"ter-case-sensitive", "ter-normalized", "ter-no-punct", "ter-asian-support"})
     needs(option, ter, "ter among the --metrics");
   if (r.bleu.lower_case && r.ter.case_sensitive)
-    fail(ErrorKind::usage, "--lowercase ignores case and --ter-case-sensitive does not: give one of them");
+    fail(ErrorKind::usage, "--lowercase ignores case, but --ter-case-sensitive does not: give one of them");
   needs("ter-asian-support", r.ter.normalized || r.ter.no_punct, "--ter-normalized or --ter-no-punct");
   needs("confidence-n", r.confidence, "--confidence");
   needs("paired-bs-n", r.paired_bs, "--paired-bs");
@@ -91,18 +91,18 @@ void check_systems(const BleuRequest& r) {
   const auto num_standard_input = std::count(r.hypothesis_files.begin(), r.hypothesis_files.end(), "-") +
                                   std::count(r.reference_files.begin(), r.reference_files.end(), "-");
   if (num_standard_input + r.hypothesis_files.empty() > 1)
-    fail(ErrorKind::usage, "standard input can be only one text: name the files of the other texts");
+    fail(ErrorKind::usage, "standard input can be only one text: name files for the other texts");
   for (size_t i = 0; i < r.hypothesis_files.size(); ++i) {
     const std::string& file = r.hypothesis_files[i];
     if (!r.metric_lists.empty() && has(kMetrics, file))
-      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis file: write --metrics {1},{0} (or ./{0})", file,
+      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis file: write --metrics {1},{0} or ./{0}", file,
                                          r.metric_lists.back()));
     if (std::find(r.hypothesis_files.begin(), r.hypothesis_files.begin() + i, file) != r.hypothesis_files.begin() + i)
       fail(ErrorKind::usage, fmt::format("the hypothesis {} is given twice", file));
   }
   if ((r.paired_bs || r.paired_ar) && r.hypothesis_files.size() < 2)
-    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and at least one other");
-  if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "--paired-bs and --paired-ar: give one of them");
+    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and one or more other files");
+  if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "--paired-bs and --paired-ar cannot be combined");
   if (r.paired_bs && r.confidence)
     fail(ErrorKind::usage, "--paired-bs prints the intervals of its own resamples: leave out --confidence");
 }
@@ -130,7 +130,7 @@ bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   if (options.given("smooth-value")) {
     const bool applies = r.bleu.smoothing == BleuSmoothing::floor || r.bleu.smoothing == BleuSmoothing::add_k;
     if (!applies || r.smooth_value < 0)
-      fail(ErrorKind::usage, "smooth-value: give 0 or more, and --smooth floor or --smooth add-k with it");
+      fail(ErrorKind::usage, "--smooth-value must be 0 or more and needs --smooth floor or --smooth add-k");
     r.bleu.smoothing_value = r.smooth_value;
   }
   r.chrf.lower_case = r.bleu.lower_case;

@@ -17,7 +17,7 @@ struct BleuRequest {
   ChrfOptions chrf;
   TerOptions ter;
   std::vector<std::string> reference_files, hypothesis_files;
-  std::vector<std::string> metric_lists;  // as given
+  std::vector<std::string> metric_lists;  // as on the command line
   std::vector<std::string> metrics;       // bleu, chrf, ter: each at most once, in the given order
   double smooth_value = 0;
   int64_t width = 1, confidence_n = 1000, paired_bs_n = 1000, paired_ar_n = 10000;

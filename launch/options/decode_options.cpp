@@ -11,7 +11,7 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
               "alpha of the length penalty ((5 + length) / 6)^alpha; 0 = none");
   options.add("max-length-factor", decode.max_length_factor,
               "a translation has at most factor * source tokens + extra tokens");
-  options.add("max-length-extra", decode.max_length_extra, "the extra tokens of max-length-factor");
+  options.add("max-length-extra", decode.max_length_extra, "extra tokens in the limit of max-length-factor");
   for (const char* key : {"beam", "length-penalty", "max-length-factor", "max-length-extra"})
     options.describe_default(key, "checkpoint's");
 }

@@ -41,7 +41,7 @@ std::string describe_sections(const std::vector<Field>& fields, size_t width, si
   return text;
 }
 
-// Joins the lines of a paragraph and breaks them anew; lines that start with a space stay as they are.
+// Rewraps the lines of each paragraph. Lines that start with a space stay as they are.
 std::string wrap_paragraphs(const std::string& text, size_t columns) {
   std::string out, paragraph;
   const auto end_paragraph = [&] {

@@ -1,5 +1,5 @@
-// launch/options/help_format.h: the forms of a command's help: for people, as a man page, and for completion in shells.
-// All come from the fields that the command parses.
+// launch/options/help_format.h: formats a command's help as text, as a man page, and as words for shell completion. All
+// formats are made from the fields that the command parses.
 #pragma once
 
 #include <optional>
@@ -15,30 +15,30 @@ constexpr EnumNames<HelpFormat, 3> enum_names(HelpFormat) {
   return {{{"text", HelpFormat::text}, {"man", HelpFormat::man}, {"words", HelpFormat::words}}};
 }
 
-// What --help, -h or --help=FORMAT asks for, if there is one before `--`. Error of kind usage: no such format.
+// Returns the format requested by --help, -h or --help=FORMAT before any `--`. Error of kind usage if it is unknown.
 std::optional<HelpFormat> asked_help(const std::vector<std::string>& args);
 
-// What a command says of itself: its usage line without the program's name, a description after the first line end;
-// arguments without a name; options.
+// The contents of a command's help. The first line of `usage` is the usage line without the program's name; a
+// description may follow. The positional_ members describe the arguments without a name.
 struct HelpText {
   std::string usage, positional_name, positional_sentence;
-  std::vector<Field> fields;        // one section after another, those without a section first
+  std::vector<Field> fields;        // grouped by section; options without a section come first
   std::vector<std::string> common;  // keys of the options that the text shows first
 };
 
-std::string section_of(const std::string& key);  // "" or "model" of "model.width"
+std::string section_of(const std::string& key);  // returns "model" for "model.width", and "" for "beam"
 
-// The help in at most `columns` columns; and only its table of options, with their values in brackets.
+// help_page() returns all, describe_fields() only the options with [values], in lines of at most `columns` characters.
 std::string help_page(const HelpText& help, size_t columns);
 std::string describe_fields(const std::vector<Field>& fields, size_t columns);
 
-// A man page (man(7)) is manual_name(), then the manual_body() of the command.
-std::string roff(const std::string& text);               // as man pages spell it
-std::string manual_page_of(const std::string& command);  // weft-train, weft-inspect-model
+// A man page (man(7)) consists of manual_name() and the command's manual_body().
+std::string roff(const std::string& text);               // escapes text for a man page
+std::string manual_page_of(const std::string& command);  // returns "weft-inspect-model" for "inspect model"
 std::string manual_name(const std::string& page, const std::string& summary);
 std::string manual_body(const HelpText& help);
 
-// A line for each option: --key, its possible values between spaces, and its sentence; tabs between them.
+// Returns one line per option: --key, the possible values (separated by spaces) and the sentence, separated by tabs.
 std::string completion_words(const HelpText& help);
 
 }  // namespace weft

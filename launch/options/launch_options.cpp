@@ -15,8 +15,8 @@ constexpr char kUsage[] =
     R"(launch [-n N] [--hosts a:4,b:4] [--restarts K] COMMAND [options of COMMAND]
 
 Starts the ranks of train, translate, score, evaluate or bench with Open MPI's mpirun, or with srun inside a
-Slurm allocation. After Ctrl-C or SIGTERM a training run finishes its step, saves and stops; a second one, two
-seconds later or more, stops it immediately. The exit status is the status of the ranks.
+Slurm allocation. After Ctrl-C or SIGTERM a training run finishes its step, saves and stops. A second signal, at
+least two seconds later, stops the run immediately. The exit status is the status of the ranks.
 
   weft launch -n 4 train --config my.cfg --parallel.tp=2          4 ranks on this machine
   weft launch --hosts a:4,b:4 train --config my.cfg               8 ranks on two hosts, reached by ssh
@@ -27,14 +27,14 @@ seconds later or more, stops it immediately. The exit status is the status of th
 See docs/hardware/cluster.md for settings of Open MPI, restarts and lost hosts.)";
 
 void describe_options(Options& options, LaunchOptions& o) {
-  options.add("ranks", o.ranks, "or -n N: number of ranks; default: all slots of --hosts or of the allocation");
+  options.add("ranks", o.ranks, "number of ranks, also -n N; default: all slots of --hosts or of the allocation");
   options.add("hosts", o.hosts, "hosts and the maximum number of ranks on each: a:4,b:4; default: this machine");
-  options.add("restarts", o.restarts, "train: maximum number of restarts after a rank or a host failed");
+  options.add("restarts", o.restarts, "train: maximum number of restarts after failures of ranks or hosts");
   options.add("mpirun", o.mpirun, "path of Open MPI's mpirun; default: next to weft or on PATH; in Slurm, srun");
-  options.add("dry-run", o.dry_run, "print the command line that would start the ranks, and stop");
+  options.add("dry-run", o.dry_run, "print the command line that would start the ranks, then exit");
 }
 
-// Like mpirun and srun, accepts -n N and -nN.
+// Accepts -n N and -nN, like mpirun and srun.
 std::string with_long_name(const std::string& word) {
   if (word == "-n") return "--ranks";
   return word.starts_with("-n") ? "--ranks=" + word.substr(word[2] == '=' ? 3 : 2) : word;
@@ -45,8 +45,7 @@ void check(const LaunchOptions& o) {
   if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 or more", o.ranks));
   if (o.restarts < 0) fail(ErrorKind::usage, fmt::format("restarts = {}: give 0 or more", o.restarts));
   if (o.restarts > 0 && o.command != "train")
-    fail(ErrorKind::usage,
-         fmt::format("--restarts applies only to train, which can resume: leave it out for {}", o.command));
+    fail(ErrorKind::usage, fmt::format("--restarts applies only to train, because {} cannot resume", o.command));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::vector<std::string> for_boost(const std::vector<std::string>& args, const s
   const std::string nearest = nearest_name(name, keys);
   fail(ErrorKind::usage,
        fmt::format("unknown option '{}'{}", given.substr(0, given.find('=')),
-                   nearest.empty() ? "; --help lists them all" : fmt::format("; did you mean --{}?", nearest)));
+                   nearest.empty() ? "; --help lists all options" : fmt::format("; did you mean --{}?", nearest)));
 }
 
 std::vector<po::option> split_arguments(const std::vector<std::string>& args, const std::vector<Field>& fields) {

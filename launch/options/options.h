@@ -10,7 +10,7 @@
 // --help=man prints a man page, and --help=words prints what shells complete (launch/options/help_format.h).
 //
 // A bool is a flag: `--json`, `--json=true` or `--json false`. For an unknown option the Error suggests the nearest
-// name. The constructor's text is the usage line without the program's name, then perhaps a description.
+// name. The constructor's text is the usage line without the program's name, optionally followed by a description.
 #pragma once
 
 #include <map>
@@ -43,15 +43,15 @@ class Options {
   void positional(const char* name, std::vector<std::string>& values, const char* sentence);
 
   void describe_default(const std::string& key, const std::string& text);  // shown in --help in place of the value
-  void show_first(std::vector<std::string> keys) { common_ = std::move(keys); }  // the common options of --help
-  // Leaves the option out of --help and completion. It is still parsed, so that the command can say why it refuses it.
+  void show_first(std::vector<std::string> keys) { common_ = std::move(keys); }  // what --help lists first
+  // Hides the option from --help and completion. It is still parsed, so that the command can explain its refusal.
   void hide(const std::string& key) { hidden_.insert(key); }
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
-  // Sets the values that parse() found again, except for lists. Call it after the variables got other defaults.
+  // Sets the values found by parse() once more, except for lists. Call it after giving the variables other defaults.
   void set_given() const;
-  size_t num_before_positional(const std::vector<std::string>& args) const;  // number of options and their values
+  size_t num_before_positional(const std::vector<std::string>& args) const;  // arguments that are options or values
   void require(const std::string& key) const;
   std::string help(HelpFormat format = HelpFormat::text) const;
 

@@ -1,4 +1,4 @@
-// launch/options/run_options.cpp: parses the arguments twice, first to find the file.
+// launch/options/run_options.cpp: parses the arguments twice, because the first pass only finds the file.
 #include "launch/options/run_options.h"
 
 #include "launch/options/options.h"
@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// --help shows the options of a stage named NAME.
+// Creates the stages named by --stage.NAME options, and for --help a stage with the name NAME.
 void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& config) {
   for (const std::string& arg : args) {
     if (arg.starts_with("--help") && config.stages.empty())
@@ -28,14 +28,14 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
         "Trains a model, or resumes the run in train.output. Use weft launch to train on several ranks.\n\n"
         "  weft train --config configs/multi30k.cfg --train.minutes=60");
     options.add("config", file, ".cfg file with options; the command line overrides it");
-    options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks) and stop");
+    options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks), then exit");
     options.sections(into);
     options.show_first({"config", "data.train", "data.valid", "train.output", "train.minutes", "train.steps",
                         "batch.tokens", "schedule.lr", "train.init", "train.precision", "parallel.tp", "device",
                         "dry-run"});
     return options.parse(args);
   };
-  RunConfig looked_at;  // the first pass only finds --config
+  RunConfig looked_at;
   if (!parse(looked_at)) return false;
   if (!file.empty()) apply_cfg_file(file, config);
   parse(config);

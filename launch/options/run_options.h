@@ -1,7 +1,7 @@
 // launch/options/run_options.h: reads the configuration of `weft train` from a file and the command line.
 //
-// On the command line an option of a .cfg file is `--section.key=value` or `--section.key value`, which overrides the
-// file. An option --stage.NAME.key creates a stage.
+// On the command line, `--section.key=value` or `--section.key value` overrides an option of the .cfg file, and
+// --stage.NAME.key creates a stage.
 #pragma once
 
 #include <string>

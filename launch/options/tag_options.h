@@ -10,11 +10,11 @@
 namespace weft {
 
 struct TagRequest {
-  std::string tag, target_tag;  // names with spaces between them
+  std::string tag, target_tag;  // names, separated by spaces
 
   void add_to(Options& options) {
     options.add("tag", tag, "tags to put before every source, for example '<2de>'; see docs/tags.md");
-    options.add("target-tag", target_tag, "tags that every translation starts with; its text does not contain them");
+    options.add("target-tag", target_tag, "tags that every translation starts with; the printed text omits them");
   }
   TaggedLine line(const std::string& text) const {
     return {.text = text, .tag = tag, .target_tag = target_tag, .prefix = ""};

@@ -98,7 +98,7 @@ class LinesFile : public AlignmentFile {
   Format format_;
 };
 
-// True if Weft drew the file. Other files with such a name are never removed.
+// True if Weft drew the file. Files from other programs are never removed.
 bool is_drawing(const fs::path& path) {
   std::string start(1000, '\0');
   std::ifstream in(path, std::ios::binary);
@@ -121,7 +121,7 @@ class Drawings : public AlignmentFile {
   }
   void add(const Alignment& alignment) override {
     std::string svg = draw_(alignment, ++lines_);
-    if (lines_ == 1) {  // which may be the only line
+    if (lines_ == 1) {  // may be the only line
       first_ = std::move(svg);
       return;
     }
@@ -133,7 +133,7 @@ class Drawings : public AlignmentFile {
   }
 
  private:
-  // Drawings of an earlier text with another number of lines would look as if they belonged to this text.
+  // Drawings of an earlier text with a different number of lines would seem to belong to this text.
   void remove_earlier() const {
     const std::string name = path_.stem().string();
     std::vector<fs::path> earlier;
@@ -160,9 +160,11 @@ class Drawings : public AlignmentFile {
 }  // namespace
 
 void AlignmentRequest::add_to(Options& options) {
-  options.add("alignment", files,
-              "write cross-attention to NAME.svg (a drawing; several lines: NAME-0001.svg, ..., replacing earlier "
-              "ones), NAME.jsonl (all weights) or another name (Pharaoh's `0-0 2-1`); repeatable");
+  options.add(
+      "alignment", files,
+      "write cross-attention to FILE in the format of its suffix: .svg = a drawing (NAME-0001.svg, ... for several "
+      "sentences; existing files are overwritten), .jsonl = all weights, anything else = Pharaoh (`0-0 2-1`); "
+      "repeatable");
   options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean, or a number from 0");
   options.add("alignment-head", head, "attention head for --alignment: mean, or a number from 0");
 }

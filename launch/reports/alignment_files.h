@@ -1,8 +1,8 @@
 // launch/reports/alignment_files.h: the files of `weft translate --alignment FILE`.
 //
-// The extension of a file's name selects the format: .svg is a drawing, .jsonl contains all weights, and others are in
-// Pharaoh's format `i-j`. A misspelled .svg or .jsonl is refused. Text files contain one line per sentence, and
-// finish() makes them appear atomically.
+// The extension of a file's name selects the format: .svg is a drawing, .jsonl contains all weights, and any other
+// extension means Pharaoh's format `i-j`. A misspelled .svg or .jsonl is refused. Text files contain one line per
+// sentence, and finish() makes them appear atomically.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ struct AlignmentRequest {
 
   bool wanted() const { return !files.empty(); }
   void add_to(Options& options);
-  void check(const Options& options) const;  // refuses a layer or head without a file
+  void check(const Options& options) const;  // refuses --alignment-layer and -head without a file
   void check_files() const;                  // refuses files that cannot be written or are given twice
   Transformer::AttentionChoice choice(const ModelConfig& model) const;
   std::string describe(const ModelConfig& model) const;  // "layer 5, mean of 8 heads"
@@ -37,7 +37,7 @@ std::string drawing(const Alignment& alignment, const Tokenizer& source, const T
 class AlignmentFile {
  public:
   virtual ~AlignmentFile() = default;
-  virtual void add(const Alignment& alignment) = 0;  // adds the next line of the input
+  virtual void add(const Alignment& alignment) = 0;  // for the next line of the input
   virtual void finish() = 0;
 };
 

@@ -96,7 +96,7 @@ std::string step_text(const BenchReport& r) {
       s += fmt::format("  {:<44} {:>10.4f} s {:>6.1f} %\n", name, seconds, 100 * seconds / t.looked_at);
   };
   if (t.looked_at != t.seconds)
-    s += fmt::format("  parts of another step, {:.4g} s, that waits for each op\n", t.looked_at);
+    s += fmt::format("  parts of a separate step ({:.4g} s) that waits for each op\n", t.looked_at);
   table(t.phases);
   s += "  by part\n";
   table(t.parts);

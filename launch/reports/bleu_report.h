@@ -1,7 +1,7 @@
 // launch/reports/bleu_report.h: results of `weft bleu` as lines and tables, or as JSON.
 //
-// One system gives one line per metric, in sacreBLEU's format. Several systems give a table with a line per system or,
-// with intervals and p-values, one such table per metric.
+// For one system the text has one line per metric, in sacreBLEU's format. For several systems it is a table with one
+// line per system. With intervals or p-values there is one such table per metric.
 #pragma once
 
 #include <cstdint>

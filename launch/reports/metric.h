@@ -20,7 +20,7 @@ using Sums = std::span<const double>;
 struct Metric {
   std::string key;        // name on the command line and in JSON: bleu, chrf, ter
   std::string name;       // printed name: BLEU, chrF2++, TER
-  std::string signature;  // everything on which its numbers depend
+  std::string signature;  // contains all settings that affect the score
   std::function<std::vector<double>(std::string_view hypothesis, const std::vector<std::string_view>& references)>
       segment;
   std::function<double(Sums)> score;

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Replaces control characters and line breaks, which a terminal would obey, by spaces.
+// Replaces control characters and line breaks with spaces, because a terminal would obey them.
 std::string shown_line(std::string_view text) {
   std::string line;
   for (size_t i = 0; i < text.size();) {
@@ -41,7 +41,7 @@ void print_pairs(const EncodeCounts& c, const PackOptions& options) {
   }
   if (options.documents > 0) print_row("empty lines between documents", with_commas(c.borders));
   print_row("pairs kept", with_commas(c.kept));
-  if (options.documents > 0) print_row("joined into", with_commas(c.packed));
+  if (options.documents > 0) print_row("pairs after joining", with_commas(c.packed));
 }
 
 void print_variants(const PackSummary& summary) {

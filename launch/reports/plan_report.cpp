@@ -1,4 +1,4 @@
-// launch/reports/plan_report.cpp: the grids, the parts of the best one's step, and the machine's constants.
+// launch/reports/plan_report.cpp: reports the grids, the parts of the best grid's step, and the machine's constants.
 #include "launch/reports/plan_report.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMillisecond = 1e3;
 constexpr int kMaxGrids = 12, kBar = 30;
-constexpr double kShown = 5e-4;  // share of a step from which a part is shown
+constexpr double kShown = 5e-4;  // smallest share of a step that is shown
 
 struct NamedConstant {
   std::string key;
@@ -64,16 +64,16 @@ std::vector<NamedPart> parts_of(const StepSeconds& s) {
 }
 
 const char* explanation(const std::string& part) {
-  if (part == "compute") return "passes of a rank's blocks";
+  if (part == "compute") return "forward and backward passes of a rank's blocks";
   if (part == "tp sums") return "sums of tensor parallelism";
-  if (part == "exposed") return "gradients that no computation hides";
-  if (part == "slowed") return "slower beside the exchange";
+  if (part == "exposed") return "exchange of gradients not hidden by computation";
+  if (part == "slowed") return "computation slowed down by the exchange";
   if (part == "optimizer") return "zeroing, norm, update";
-  if (part == "hosts") return "the step's totals between the hosts";
-  if (part == "slowest") return "waits for the slowest rank";
-  if (part == "planner") return "planning beyond the step";
-  if (part == "saves") return "checkpoints, their share of a step";
-  return "their share of a step";
+  if (part == "hosts") return "exchange of the step's totals between hosts";
+  if (part == "slowest") return "waiting for the slowest rank";
+  if (part == "planner") return "planning that takes longer than the step";
+  if (part == "saves") return "checkpoints, average per step";
+  return "average per step";
 }
 
 std::string name_of(const GradientExchange& e) {
@@ -141,10 +141,10 @@ std::string bars(const PlannedGrid& best) {
   }
   const Traffic& t = best.step.traffic;
   if (t.dp_collectives > 0)
-    s += fmt::format("  {} collectives of dp, {} sent by a rank, {:.2f} ms in all\n", t.dp_collectives,
+    s += fmt::format("  {} dp collectives, {} sent per rank, {:.2f} ms in total\n", t.dp_collectives,
                      format_bytes(static_cast<size_t>(t.sent_bytes)), kMillisecond * best.step.exchange_seconds);
   if (t.tp_sums > 0)
-    s += fmt::format("  {} sums and gathers of tp, {}\n", t.tp_sums, format_bytes(static_cast<size_t>(t.tp_bytes)));
+    s += fmt::format("  {} tp sums and gathers, {}\n", t.tp_sums, format_bytes(static_cast<size_t>(t.tp_bytes)));
   return s;
 }
 

@@ -42,7 +42,7 @@ struct Mean {  // a mean of successive numbers
   }
 };
 
-// Collects the curves of steps, in which neighboring steps become one point.
+// Collects the curves of steps. Neighboring steps become one point.
 class StepCurves {
  public:
   explicit StepCurves(size_t steps) : group_((steps + kMaxPoints - 1) / kMaxPoints) {}
@@ -115,7 +115,7 @@ Json validation_of(const nlohmann::json& record, const RunPlace& place) {
   Json validation = json_of(place);
   validation["sets"] = texts_at(record, "sets");
   std::vector<std::string> names = texts_at(record, "sets");
-  names.emplace_back();  // the keys without a name
+  names.emplace_back();  // for keys that name no set
   for (const std::string& name : names)
     for (const ValidationMetric& metric : kValidationMetrics) {
       const std::string key = validation_key(name, metric.key);
@@ -135,8 +135,8 @@ Json start_of(const nlohmann::json& record, const RunPlace& place) {
 }
 
 struct RankTime {
-  int64_t slowest = 0;  // steps in which it was the slowest
-  double waiting = 0;   // sum of the others' waiting in these steps
+  int64_t slowest = 0;  // steps in which the rank was the slowest
+  double waiting = 0;   // sum of the other ranks' waiting in these steps
 };
 
 Json ranks_of(const std::map<int64_t, RankTime>& ranks, const Json& hosts) {  // sorted, the slowest first
@@ -198,8 +198,8 @@ std::vector<CfgOption> options_of(const PageRun& run) {
 }
 
 // Returns the options that differ between the runs, in the order of their files. The value is null for a run whose file
-// lacks the option (another version wrote it, or it belongs to a stage) and for a run without a file. An option that
-// some files lack does not differ if it is empty or 0 in the others.
+// lacks the option (a different version wrote the file, or the option belongs to a stage) and for a run without a file.
+// An option that some files lack does not differ if it is empty or 0 in the other files.
 Json differences_of(const std::vector<PageRun>& runs) {
   std::vector<CfgOption> options;  // each with the value of the first file that contains it
   std::vector<std::map<std::string, std::string>> values;

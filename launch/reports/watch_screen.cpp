@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kRecentSteps = 50;  // steps for speeds and shares
+constexpr size_t kRecentSteps = 50;  // number of steps for speeds and shares
 constexpr int kLinesBesideChart = 12;
 constexpr size_t kMaxCorpora = 6;
 constexpr double kSilentSeconds = 30;  // a log that is silent for longer is reported
@@ -35,7 +35,7 @@ double sum(const WatchedLog& log, const char* key) {
   return total;
 }
 
-// Averages over the recent steps, weighted by their time as the speeds are.
+// Averages over the recent steps, weighted by the time of each step like the speeds.
 double mean_share(const WatchedLog& log, const char* key) {
   double total = 0;
   for (const nlohmann::json& step : log.steps) total += number_or_0(step, key) * number_or_0(step, "seconds");
@@ -149,7 +149,7 @@ std::vector<std::string> validation_lines(const WatchedRun& run) {
 
 std::string ranks_text(const nlohmann::json& step) {
   if (!step.contains("slowest_rank")) return "";
-  return fmt::format("ranks       the others wait {:.1f} % of their time for rank {:.0f}",
+  return fmt::format("ranks       other ranks wait {:.1f} % of their time for rank {:.0f}",
                      100 * number_or_nan(step, "waiting"), number_or_nan(step, "slowest_rank"));
 }
 

@@ -26,7 +26,7 @@ class WatchedLog {
 };
 
 struct WatchedRun {
-  std::string name;  // name of its folder
+  std::string name;  // name of the run's folder
   RunConfig config;
   WatchedLog log;
   std::string latest, best;  // checkpoints; empty if there are none

@@ -12,7 +12,7 @@ struct Host {
   bool operator==(const Host&) const = default;
 };
 
-std::vector<Host> parse_hosts(const std::string& text);  // reads "a:4,b"; Error of kind usage names the wrong part
+std::vector<Host> parse_hosts(const std::string& text);  // parses "a:4,b"; an Error of kind usage names the wrong part
 std::string hosts_text(const std::vector<Host>& hosts);  // returns "a:4,b:1", the form of mpirun's --host
 int num_slots(const std::vector<Host>& hosts);
 

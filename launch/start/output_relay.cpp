@@ -1,4 +1,4 @@
-// launch/start/output_relay.cpp: pipes, and the loop of the relay's process.
+// launch/start/output_relay.cpp: makes the pipes, and runs the loop of the relay process.
 #include "launch/start/output_relay.h"
 
 #include <fcntl.h>
@@ -32,13 +32,13 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// Returns 0, or the errno of the failed write: the reader is gone, or a disk is full.
+// Returns 0, or the errno of the write that failed because the reader has gone or a disk is full.
 int write_if_possible(int to, const char* bytes, ssize_t count) {
   while (count > 0) {
     const ssize_t written = write(to, bytes, static_cast<size_t>(count));
     if (written >= 0) {
       bytes += written, count -= written;
-    } else if (errno == EAGAIN) {  // another program made it non-blocking
+    } else if (errno == EAGAIN) {  // another program made the stream non-blocking
       pollfd room{.fd = to, .events = POLLOUT, .revents = 0};
       poll(&room, 1, -1);
     } else if (errno != EINTR) {
@@ -57,7 +57,7 @@ class Copier {  // runs in the relay's process
   int run() {  // runs until both streams end; returns an errno, 0 or kSilent
     while (sources_[kOutput].fd >= 0 || sources_[kError].fd >= 0) {
       const int ready = poll(sources_.data(), sources_.size(), milliseconds_to_wait());
-      if (ready == 0 && child_has_ended_) break;  // a process that the child left behind may keep its streams open
+      if (ready == 0 && child_has_ended_) break;  // a process left behind by the child may keep the streams open
       if (ready > 0) take();
       if (alone_) repeat_request();
     }
@@ -92,7 +92,7 @@ class Copier {  // runs in the relay's process
     send(requests_.when_unread);
   }
 
-  // The launcher sends the child's process id, and 0 after the child has ended. If it ends without this, it was killed.
+  // The launcher sends the child's process id, and 0 after the child has ended. Without the 0, the launcher was killed.
   void listen() {
     pid_t child = 0;
     if (read(sources_[kControl].fd, &child, sizeof child) != sizeof child) {
@@ -100,7 +100,7 @@ class Copier {  // runs in the relay's process
       alone_ = true;
     } else if (child != 0) {
       child_ = child;
-      if (write_error_ != 0) send(requests_.when_unread);  // the child was faster than this message
+      if (write_error_ != 0) send(requests_.when_unread);  // the write failed before this message arrived
     } else {
       child_has_ended_ = true;
     }

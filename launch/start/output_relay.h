@@ -7,25 +7,25 @@
 
 namespace weft {
 
-// mpirun crashes when its output loses its reader, and its ranks end without saving. The relay always reads it. The
-// relay is a process and not a thread, so that it outlives a launcher that is killed. It ignores signals.
+// If nothing reads the output of mpirun, mpirun crashes and its ranks end without saving. The relay therefore always
+// reads the output. It is a process rather than a thread, so that it outlives a killed launcher. It ignores signals.
 class OutputRelay {
  public:
   struct Requests {       // signals for the child; 0: none
-    int when_alone = 0;   // sent every second after this process was killed, because starting ranks miss signals
-    int when_unread = 0;  // sent once, when standard output cannot be written
+    int when_alone = 0;   // sent every second after this process was killed, because ranks that are starting miss it
+    int when_unread = 0;  // sent once, if standard output cannot be written
   };
   explicit OutputRelay(Requests requests);  // starts the process
   ~OutputRelay();
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 
-  void become_output() const;       // called in the child: sends its output to the relay from now on
+  void become_output() const;       // called in the child: redirects its output to the relay
   void child_started(pid_t child);  // called in this process
-  void child_ended();               // makes the relay copy the rest and end
+  void child_ended();               // makes the relay copy the remaining output and exit
 
-  bool has_ended();                                 // SIGCHLD shows when to ask
-  void end();                                       // ends the relay immediately, which loses the rest
+  bool has_ended();                                 // call it after SIGCHLD
+  void end();                                       // kills the relay; the remaining output is lost
   int write_error() const { return write_error_; }  // errno of the first failed write to standard output; 0: none
   bool was_silent() const { return was_silent_; }   // true if the child ended without any output
 

@@ -1,4 +1,4 @@
-// launch/start/rank_command.cpp: finds the launcher, and sets options of Open MPI and Slurm.
+// launch/start/rank_command.cpp: finds the launcher, and sets its options.
 #include "launch/start/rank_command.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::string on_path(const std::string& name) {  // empty if no folder of PATH co
   return "";
 }
 
-// mpirun passes only its own settings on to other hosts.
+// Returns the variables for mpirun -x, because mpirun passes only its own settings to other hosts.
 std::vector<std::string> variables_to_export() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -49,7 +49,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 std::string working_folder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::current_path(error);
-  if (error) fail(ErrorKind::usage, fmt::format("the working folder: {}: change to another one", error.message()));
+  if (error) fail(ErrorKind::usage, fmt::format("no working folder: {}; change to a different one", error.message()));
   return folder.string();
 }
 
@@ -73,16 +73,16 @@ Launcher find_launcher(const std::string& wanted, const std::string& weft) {
 
 std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks) {
   std::vector<std::string> words{mpirun, "--quiet", "-n", std::to_string(ranks.ranks)};
-  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");  // the user of most containers
+  if (geteuid() == 0) words.emplace_back("--allow-run-as-root");  // most containers run as root
   // --map-by slot puts neighboring ranks, which form tensor-parallel groups, on the same host. By default Open MPI
-  // would bind each of two ranks to one core. Unbound ranks are placed by parallel/placement/placement.h.
+  // binds ranks to one core each if there are at most two. parallel/placement/placement.h places unbound ranks.
   append(words, {"--map-by", "slot"});
   if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") == nullptr) append(words, {"--bind-to", "none"});
   if (ranks.hosts.empty()) {
     words.emplace_back("--oversubscribe");  // -n N may ask for more ranks than cores
   } else {
     append(words, {"--host", hosts_text(ranks.hosts)});
-    // Otherwise mpirun cuts names at the first dot, and starts ranks in the home folder if a host lacks this folder.
+    // Otherwise mpirun cuts names at the first dot, and starts ranks in the home folder on hosts that lack this folder.
     if (std::ranges::any_of(ranks.hosts, [](const Host& host) { return host.name.find('.') != std::string::npos; }))
       append(words, {"--mca", "orte_keep_fqdn_hostnames", "1"});
     append(words, {"--wdir", working_folder()});

@@ -14,7 +14,7 @@ struct Launcher {
 };
 
 // Returns `wanted` if it is given, otherwise srun inside a Slurm allocation, otherwise mpirun next to `weft` or on
-// PATH. The Error of kind usage names the package to install.
+// PATH. If there is no mpirun, an Error of kind usage names the package to install.
 Launcher find_launcher(const std::string& wanted, const std::string& weft);
 
 struct RankCommand {
@@ -23,10 +23,10 @@ struct RankCommand {
   std::vector<std::string> words;  // command line of each rank
 };
 
-// Both respect settings in the environment: Open MPI's (OMPI_MCA_...) and Slurm's.
+// Both functions respect settings in the environment: Open MPI's (OMPI_MCA_...) and Slurm's.
 std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks);
 std::vector<std::string> srun_command(const std::string& srun, const RankCommand& ranks);
 
-std::string shell_quoted(const std::vector<std::string>& words);  // returns a line for a shell
+std::string shell_quoted(const std::vector<std::string>& words);  // returns one line for a shell
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// launch/start/restart_policy.cpp: decides by the status of the ranks and the progress of the run.
+// launch/start/restart_policy.cpp: decides from the status of the ranks and the progress of the run.
 #include "launch/start/restart_policy.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ RestartPolicy::Decision RestartPolicy::after(int status, const RunProgress& prog
   if (!saved && progress.step == last_failure_->step)
     return {.reason = fmt::format("{}; it failed twice the same way, so it is not restarted", failed)};
   if (left_ == 0)
-    return {.reason = failed + (first ? "; the same command resumes it, automatically with --restarts K"
+    return {.reason = failed + (first ? "; the same command resumes it, and --restarts K does so automatically"
                                       : "; no restarts are left (--restarts)")};
   --left_;
   if (saved) pause_ = 0;

@@ -1,4 +1,4 @@
-// launch/start/restart_policy.h: decides whether a training run that ended is restarted, and after which pause.
+// launch/start/restart_policy.h: decides whether and when a training run is restarted after it has ended.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace weft {
 
 struct RunProgress {
-  std::string checkpoint;  // name of the newest one, "step-00001200"; empty: none
-  int64_t step = 0;        // the last one in the log
+  std::string checkpoint;  // name of the newest checkpoint, "step-00001200"; empty: none
+  int64_t step = 0;        // last step in the log
   bool operator==(const RunProgress&) const = default;
 };
 
 RunProgress progress_of(const std::string& run_folder);
-int64_t last_step_in(std::string_view log_end);  // step in the last complete record of a log.jsonl's end; 0: none
+int64_t last_step_in(std::string_view log_end);  // step of the last complete record; 0: none
 
 // True after failures from which the same command can resume: a lost rank or host, or a crash. False after errors of
 // usage, data, checkpoints or output, after divergence, and after a stop by a signal (docs/reliability.md).
@@ -25,14 +25,14 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(int restarts) : left_(restarts) {}
 
-  // Decides after an end with this status. A run that failed twice after the same step and checkpoint would fail again.
+  // Decides after an end with this status. Gives up a run that failed twice after the same step and checkpoint.
   struct Decision {
     bool again = false;
     double pause = 0;    // seconds before the next start: 1, 2, 4, ... 60; 1 again after a checkpoint was saved
     std::string reason;  // a line for the user; may be empty
   };
   Decision after(int status, const RunProgress& progress);
-  // Decides after an attempt that started no ranks because hosts did not answer. It counts as one of the restarts.
+  // Decides after an attempt that started no ranks because hosts did not answer. The attempt counts as a restart.
   Decision after_no_start();
 
  private:

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Sends SIGKILL on this host. mpirun puts each rank into its own process group, but keeps it in mpirun's session.
+// Sends SIGKILL on this host. mpirun puts each rank into a separate process group, but all ranks into its session.
 void kill_session(pid_t leader);
 
 }  // namespace weft

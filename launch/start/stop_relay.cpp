@@ -1,4 +1,4 @@
-// launch/start/stop_relay.cpp: translates signals and the resulting status.
+// launch/start/stop_relay.cpp: translates signals to signals for the launcher, and the ranks' status to our status.
 #include "launch/start/stop_relay.h"
 
 #include <csignal>

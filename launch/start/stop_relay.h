@@ -1,6 +1,6 @@
 // launch/start/stop_relay.h: decides which signals the launcher sends to mpirun or srun.
 //
-// Open MPI kills ranks one second after SIGINT or SIGTERM, but passes on SIGUSR1 and SIGUSR2 and waits. So does srun.
+// Open MPI kills ranks one second after SIGINT or SIGTERM. Open MPI and srun pass on SIGUSR1 and SIGUSR2 and wait.
 // Weft's ranks take SIGUSR2 as "save and stop", and SIGUSR1 as "save and continue" (trainer/signals.h).
 #pragma once
 
@@ -8,7 +8,7 @@ namespace weft {
 
 class StopRelay {
  public:
-  static constexpr double kLongestEnd = 5;  // seconds that ranks get after an impatient request
+  static constexpr double kLongestEnd = 5;  // seconds that ranks get to exit after an impatient request
   explicit StopRelay(double longest_end = kLongestEnd) : longest_end_(longest_end) {}
 
   // Returns the signal to send; 0: none. `seconds` is the current time of any steady clock. The first request to stop
@@ -16,10 +16,10 @@ class StopRelay {
   int relay(int signal, double seconds);
 
   // Returns the signal to send every second while the ranks still run. SIGUSR2 is repeated because mpirun passes it on
-  // only to ranks that it has started by then. SIGKILL is for all processes that an impatient request did not end.
+  // only to ranks that it has started by then. SIGKILL is for all processes that still run after an impatient request.
   int again(double seconds) const;
 
-  int stop_signal() const { return first_; }  // the first one; 0: none
+  int stop_signal() const { return first_; }  // first request to stop; 0: none
   bool impatient() const { return impatient_; }
 
   // Returns the launcher's status: 128 + its signal if the ranks stopped because of it, otherwise the ranks' status.

@@ -32,7 +32,7 @@ sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGCHLD}) sigaddset(&set, signal);
-  if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);  // nohup ignores it
+  if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);  // ignored under nohup
   return set;
 }
 
@@ -40,7 +40,7 @@ struct ChildSettings {
   const OutputRelay* output = nullptr;  // null: the child has no input and output
   bool own_session = true;              // keeps a terminal's signals from the child
   int signal_when_alone = SIGUSR2;      // sent to the child if this process is killed
-  std::string temporary_folder;         // empty: the same as this process
+  std::string temporary_folder;         // empty: the same folder as in this process
 };
 
 // Runs in the child.
@@ -81,8 +81,8 @@ bool has_ended(pid_t child, int& status) {
 // --quiet hides mpirun's own errors, such as a host without ssh or without the program.
 void explain_silence(const OutputRelay& output, const std::string& program, int status) {
   if (status == 0 || !output.was_silent()) return;
-  std::fputs(fmt::format("weft launch: {} ended with status {} without any output: run the command line that `weft "
-                         "launch --dry-run ...` prints, without --quiet, to see why\n",
+  std::fputs(fmt::format("weft launch: {} ended with status {} without any output: to see why, run the command line "
+                         "printed by `weft launch --dry-run ...` after removing --quiet\n",
                          program, status)
                  .c_str(),
              stderr);
@@ -92,7 +92,7 @@ void explain_silence(const OutputRelay& output, const std::string& program, int 
 
 Supervisor::Supervisor(StopRelay relay) : relay_(relay) {
   std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the child's status would be lost
-  std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may be gone
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may have gone
   const sigset_t set = handled_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
@@ -148,7 +148,7 @@ int Supervisor::run_other(const std::vector<std::string>& command) {
     if (signal != 0 && !(at_terminal && from_terminal)) kill(child, signal);
   }
   wait_for_rest(output);
-  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // as for one process
+  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // the status of one process in this case
   if (output.write_error() != 0)
     fail(ErrorKind::io, fmt::format("standard output cannot be written: {}", std::strerror(output.write_error())));
   if (!stopped) explain_silence(output, command[0], status);

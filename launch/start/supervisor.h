@@ -11,7 +11,7 @@ namespace weft {
 
 class OutputRelay;
 
-// Receives the signals of this process while it exists. REQUIRES: no other Supervisor, and no thread at construction.
+// Receives the signals of this process. REQUIRES: no other Supervisor exists, and no other thread at construction.
 class Supervisor {
  public:
   explicit Supervisor(StopRelay relay = StopRelay());
@@ -19,19 +19,19 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Both functions return the program's status after its output is written, or 128 + N if signal N ended it.
+  // Both functions wait until the output is written. They return the status, or 128 + N if signal N ended the program.
   //
-  // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends what
-  // stop_relay.h decides. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only after
-  // `can_save`, because it would end ranks that are starting. If the output loses its reader, it is discarded.
+  // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends the
+  // signals chosen by StopRelay. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only once
+  // `can_save` is true, because it would end ranks that are starting. Output that nothing reads is discarded.
   int run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save);
-  // Runs another command. Passes on signals unchanged, and SIGTERM if this process is killed. The program can read the
-  // terminal. If its output loses its reader, it ends with status 141. Error if a disk is full.
+  // Runs a command other than train. Passes on signals unchanged, and SIGTERM if this process is killed. The program
+  // can read the terminal. If the reader of the output has gone, the status is 141. Error of kind io if a disk is full.
   int run_other(const std::vector<std::string>& command);
 
-  // Runs programs in parallel, without input and output. Returns for each whether it returned 0 within the time, and
-  // kills those that take longer. Each gets its own temporary TMPDIR, because mpiruns that start at the same time can
-  // fail while they create a session folder that they share.
+  // Runs programs in parallel, without input and output. Returns for each program whether it exited with 0 within the
+  // time, and kills programs that take longer. Each program has a separate TMPDIR, because mpirun can fail if several
+  // mpiruns create the same session folder at the same time.
   std::vector<bool> succeed(const std::vector<std::vector<std::string>>& commands, double seconds);
 
   void pause(double seconds);  // returns earlier on a request to stop

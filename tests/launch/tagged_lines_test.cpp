@@ -41,7 +41,7 @@ TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {
   refused("source,target", "'target' is not a column");
   refused("prefix,-", "'source' is missing");
   refused("source,source", "'source' is given twice");
-  refused("tag,source", "'tag' is also given by an option for all lines");
+  refused("tag,source", "'tag' is also set for all lines by an option");
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ BeamOptions beam_options(const DecodeConfig& c) {
   if (c.beam < 1 || c.beam > kLargestBeam)
     fail(ErrorKind::usage, fmt::format("beam = {}: give 1 to {}", c.beam, kLargestBeam));
   if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("nbest = {}: give 1 to {}, the beam size, or a larger beam", c.nbest, c.beam));
+    fail(ErrorKind::usage, fmt::format("nbest = {}: must be between 1 and the beam size ({})", c.nbest, c.beam));
   if (c.max_length_factor < 0 || c.max_length_extra < 0)
     fail(ErrorKind::usage, fmt::format("max_length_factor = {}, max_length_extra = {}: give 0 or more",
                                        c.max_length_factor, c.max_length_extra));

@@ -30,7 +30,7 @@ const panels = [
 let axis = "step", range = null;  // range of the horizontal axis; null: all
 const charts = [];
 
-function moving_mean({ x, y }) {  // centered, over 1/50 of the points; near both ends over fewer
+function moving_mean({ x, y }) {  // centered, over 1/50 of the points; over fewer points near both ends
   const half = Math.max(1, Math.round(y.length / 100)), sums = [0], counts = [0];
   y.forEach((v, i) => { sums.push(sums[i] + (v ?? 0)); counts.push(counts[i] + (v != null)); });
   return { x, y: y.map((_, i) => {
@@ -102,7 +102,7 @@ function marks() {
 
 function describe_marks() {
   const any = (kind) => marks().some((mark) => mark.kind === kind);
-  return (any("start") ? "Dotted lines: the run resumed. " : "") + (any("rollback") ? "Red lines: it rolled back. " : "") + (any("stage") ? "Dashed lines: a data stage starts. " : "");
+  return (any("start") ? "Dotted lines: the run resumed. " : "") + (any("rollback") ? "Red lines: the run rolled back. " : "") + (any("stage") ? "Dashed lines: a data stage started. " : "");
 }
 
 function curve_path(s, to_x, to_y) {
@@ -218,7 +218,7 @@ class Chart {
     this.zoom.setAttribute("width", Math.abs(this.to_x(this.pressed) - this.to_x(x)));
   }
 
-  pinch() {  // the values stay under their fingers
+  pinch() {  // each finger keeps the value under it
     const [p, q] = this.pixels(), [a, b] = whole_range();
     const scale = (this.pinched[1] - this.pinched[0]) / Math.max(q - p, 1);
     const from = Math.max(a, this.pinched[0] - (p - this.left) * scale), to = Math.min(b, from + scale * this.plot_width);

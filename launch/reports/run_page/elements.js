@@ -4,7 +4,7 @@
 
 const { runs, differences, corpora, metrics } = JSON.parse(document.getElementById("data").textContent);
 const several = runs.length > 1;
-// The key in step records of a validation metric that steps also have, or null; and the key of a set's metric.
+// number_of_step() returns a validation metric's key in step records, or null. key_of() returns the key for a set.
 const number_of_step = (metric) => metric.key.startsWith("valid_") ? metric.key.slice(6) : null;
 const key_of = (metric, set) => set ? `${set}.${number_of_step(metric) ?? metric.key}` : metric.key;
 const byId = (id) => document.getElementById(id);

@@ -61,7 +61,7 @@ function ranks() {
     return run.ranks.slice(0, 16).map((r) => [...(several ? [named(i)] : []), r.rank, r.host || "–", percent(r.slowest / total), percent(r.waiting),
       el("span", { class: "bar", style: `${colour(i)}; width: ${(10 * r.slowest / total).toFixed(2)}rem` })]);
   });
-  return rows.length ? table([...(several ? [["run"]] : []), ["rank", 1], ["host"], ["slowest in", 1], ["the others waited", 1], [""]], rows) : null;
+  return rows.length ? table([...(several ? [["run"]] : []), ["rank", 1], ["host"], ["steps as slowest", 1], ["other ranks waited", 1], [""]], rows) : null;
 }
 
 // Allows line breaks in long values after commas and slashes.

@@ -171,7 +171,7 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
   const Error named = error_of([&] {
     average({run_, "--last", "2", "--output", run_ + "/checkpoints/step-00000099"});
   });
-  EXPECT_TRUE(holds(named.what(), "is a name for a run's checkpoint"));
+  EXPECT_TRUE(holds(named.what(), "is reserved for checkpoints of runs"));
 }
 
 TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {

@@ -61,7 +61,7 @@ TEST_F(BleuCommand, JsonHoldsTheScoresAndTheOptionsReachThem) {
 TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {
   const std::string reference = file("ref", "a\nb\nc\n"), hypothesis = file("hyp", "a\nb");
   EXPECT_EQ(message({"--reference", reference, hypothesis}),
-            hypothesis + " has 2 lines and " + reference + " has 3: line i of each must belong to sentence i");
+            hypothesis + " has 2 lines, but " + reference + " has 3: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, InvalidUtf8IsNamedByFileAndLine) {
@@ -110,7 +110,7 @@ TEST_F(BleuCommand, AnUnknownMetricIsAnsweredWithTheNearest) {
   EXPECT_EQ(message({"--reference", path, path, "--metrics=bleu,chf"}),
             "metrics = 'bleu,chf': there is no metric 'chf'; did you mean chrf?");
   EXPECT_EQ(message({"--reference", path, "--metrics", "bleu", "chrf"}),
-            "'chrf' would be a hypothesis file: write --metrics bleu,chrf (or ./chrf)");
+            "'chrf' would be a hypothesis file: write --metrics bleu,chrf or ./chrf");
 }
 
 TEST_F(BleuCommand, SeveralSystemsStandInOneTableAndNameTheirFilesInJson) {
@@ -162,7 +162,7 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
   const std::string path = file("ref", "a\n"), other = file("other", "a\n");
   EXPECT_NE(message({"--reference", path, path, "--paired-bs"}).find("compares systems"), std::string::npos);
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--paired-ar"})
-                .find("--paired-bs and --paired-ar: give one"),
+                .find("--paired-bs and --paired-ar cannot be combined"),
             std::string::npos);
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave out --confidence"),
             std::string::npos);
@@ -176,15 +176,15 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
 TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
   const std::string reference = file("ref", "a\nb\n"), good = file("good", "a\nb\n"), bad = file("bad", "a\n");
   EXPECT_EQ(message({"--reference", reference, good, bad}),
-            bad + " has 1 lines and " + reference + " has 2: line i of each must belong to sentence i");
+            bad + " has 1 lines, but " + reference + " has 2: line i of each must belong to sentence i");
 }
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
   const std::string reference = file("ref", "a\n"), empty = file("empty", "");
-  EXPECT_EQ(message({"--reference", reference, empty}), empty + ": is empty");
+  EXPECT_EQ(message({"--reference", reference, empty}), empty + " is empty");
   EXPECT_EQ(message({"--reference", empty + "-not", reference}),
             empty + "-not: cannot be opened: No such file or directory");
-  EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + ": is a folder");
+  EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + " is a folder");
 }
 
 TEST_F(BleuCommand, StandardInputIsOneTextOnly) {

@@ -39,7 +39,7 @@ TEST_F(Evaluate, RefusesToReplaceTheTextsItReads) {
   for (const int ranks : {1, 2})
     EXPECT_TRUE(refusal(output, "right", ranks)
                     .ends_with("--output " + output + " would replace --reference " + reference_ +
-                               ": give another folder, or give the set another --name"))
+                               ": give a different folder, or a different --name for the set"))
         << ranks;
   EXPECT_NE(refusal(folder_.path(), "held-out").find("would replace --source"), std::string::npos);
   EXPECT_EQ(read_file(reference_), "text\n");

@@ -215,7 +215,8 @@ TEST(InspectModel, RefusesWhatCannotBeBuilt) {
 TEST(InspectModel, RefusesAVocabularyWhereItIsKnown) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "a.cfg", "[model]\nsource_vocabulary = 300\ntarget_vocabulary = 300\n");
-  EXPECT_NE(refusal({"model", folder / "a.cfg", "--vocabulary", "300"}).find("leave it out"), std::string::npos);
+  EXPECT_NE(refusal({"model", folder / "a.cfg", "--vocabulary", "300"}).find("leave the option out"),
+            std::string::npos);
 }
 
 TEST(InspectModel, DoesNotPrintTheBytesOfAFileThatIsNoText) {

@@ -48,7 +48,7 @@ TEST(LaunchOptions, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(refusal_of_launch({"-n", "-4", "train"}), "ranks = -4: give 1 or more");
   EXPECT_EQ(refusal_of_launch({"--restarts", "-1", "train"}), "restarts = -1: give 0 or more");
   EXPECT_EQ(refusal_of_launch({"--restarts", "1", "translate"}),
-            "--restarts applies only to train, which can resume: leave it out for translate");
+            "--restarts applies only to train, because translate cannot resume");
   EXPECT_EQ(refusal_of_launch({"--host", "a", "train"}), "unknown option '--host'; did you mean --hosts?");
 }
 

@@ -69,7 +69,7 @@ TEST(RunOptions, RefusesValuesThatACfgCannotHold) {
 
 TEST(RunOptions, NameTheNearestOptionOfAnUnknownOne) {
   EXPECT_EQ(argument_error({"--width=4"}), "unknown option '--width'; did you mean --model.width?");
-  EXPECT_EQ(argument_error({"--qqqqqqqqqq", "4"}), "unknown option '--qqqqqqqqqq'; --help lists them all");
+  EXPECT_EQ(argument_error({"--qqqqqqqqqq", "4"}), "unknown option '--qqqqqqqqqq'; --help lists all options");
   EXPECT_EQ(argument_error({"--model.width=1", "--model.width=2"}), "--model.width is given twice");
 }
 

@@ -148,7 +148,7 @@ TEST(WatchScreen, NamesTheRankThatOthersWaitFor) {
   nlohmann::json record = step_record(2);
   record["slowest_rank"] = 3, record["waiting"] = 0.125;
   run.log.add(record);
-  EXPECT_NE(watch_screen(run, {}, false).find("the others wait 12.5 % of their time for rank 3\n"), std::string::npos);
+  EXPECT_NE(watch_screen(run, {}, false).find("other ranks wait 12.5 % of their time for rank 3\n"), std::string::npos);
 }
 
 TEST(WatchScreen, SaysThatARunIsSilentOrFinished) {

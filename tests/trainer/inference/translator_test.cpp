@@ -221,7 +221,7 @@ TEST_F(TranslatorTest, RefusesInvalidOptions) {
     return testing::refusal_of(ErrorKind::usage, [&] { beam_options(c); });
   };
   EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3: give 1 to 2, the beam size, or a larger beam");
+  EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3: must be between 1 and the beam size (2)");
   EXPECT_EQ(refusal({.beam = 0}), "beam = 0: give 1 to 1000");
   EXPECT_EQ(refusal({.max_length_factor = -1}), "max_length_factor = -1, max_length_extra = 10: give 0 or more");
   EXPECT_EQ(refusal({.max_length_extra = -1}), "max_length_factor = 2, max_length_extra = -1: give 0 or more");
