@@ -21,8 +21,9 @@ void require_same_tokenizers(const std::string& folder, const MixCorpus& corpus)
   const auto same = [&](const char* own_name, const std::string& packed_with) {
     const std::string file = folder + (joint ? "/tokenizer.model" : own_name);
     if (sha256_of_file(file) != packed_with)
-      fail(ErrorKind::usage, fmt::format("{} was packed with another tokenizer than {}: pack it again with that one",
-                                         corpus.folder, file));
+      fail(ErrorKind::usage,
+           fmt::format("{} was packed with a different tokenizer than {}: pack it again with that one", corpus.folder,
+                       file));
   };
   same("/source.model", data.source_tokenizer_sha256);
   same("/target.model", data.target_tokenizer_sha256);

@@ -1,5 +1,5 @@
 // trainer/initial_values.h: loads the initial parameters of a new run from a checkpoint (train.init). It takes the
-// weights that translation would use, but neither the optimizer's state nor the data position.
+// weights that translation would use, but neither the optimizer state nor the data position.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace weft {
 
 // Fills `values`, the first of flat_states(), with each rank's slices. All ranks call it. Returns the checkpoint's
 // folder, which rank 0 resolves from `path` (resolve_checkpoint). Throws an Error that names train.init if the
-// checkpoint is damaged, has another model, or was trained with another tokenizer than the training data in `corpus`.
+// checkpoint is damaged, contains a different model, or was trained with a different tokenizer than `corpus`.
 std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
                                 const ModelConfig& model, const MixCorpus& corpus);
 

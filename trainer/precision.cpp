@@ -15,17 +15,17 @@ std::string remark_on_change(Precision wanted, Precision by_itself, Precision be
         "(--train.precision={} switches)",
         name_of(before), name_of(by_itself), name_of(by_itself));
   if (wanted != Precision::automatic && wanted != before)
-    return fmt::format("the run was trained in {} so far and continues in {}", name_of(before), name_of(wanted));
+    return fmt::format("the run has been trained in {} so far and continues in {}", name_of(before), name_of(wanted));
   return "";
 }
 
 // Every processor can train in bf16 and f16. Without instructions for them, products cost as in f32, plus conversions.
 std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
   if (precision == Precision::bf16 && !instructions.bf16)
-    return "some processors of this run lack instructions for bf16, so matrix products convert to f32 first; "
+    return "some processors of this run lack bf16 instructions, so matrix products convert to f32 first; "
            "--train.precision=f32 is faster here";
   if (precision == Precision::f16 && !instructions.f16)
-    return "CPUs lack instructions for f16, so matrix products convert to f32 first; bf16 or f32 are faster here";
+    return "CPUs lack f16 instructions, so matrix products convert to f32 first; bf16 or f32 is faster here";
   return "";
 }
 
@@ -43,7 +43,7 @@ Precision precision_named(const std::string& name) {
 }
 
 HalfInstructions half_instructions(Device device, Communicator& world) {
-  if (device == Device::cuda) return {.bf16 = true, .f16 = true};  // every GPU that the kernels are made for
+  if (device == Device::cuda) return {.bf16 = true, .f16 = true};  // true of every GPU that the kernels support
   return {.bf16 = on_every_rank(world, has_bf16_instructions())};
 }
 

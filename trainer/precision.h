@@ -1,7 +1,7 @@
 // trainer/precision.h: chooses the storage type of activations and GEMM operands (train.precision = auto).
 //
 // The choice is made once, before any allocation, and is the same on every rank. A resumed run keeps its precision,
-// even on another machine, unless the option names another one. Every change is reported in one line.
+// even on a different machine, unless the option names a different precision. Every change is reported in one line.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ struct HalfInstructions {  // matrix instructions of all ranks' devices; without
 };
 HalfInstructions half_instructions(Device device, Communicator& world);  // all ranks call it
 
-// `before` is the precision of the run that is resumed, or empty for a new run.
+// `before` is the precision of a resumed run, or empty for a new run.
 PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before);
 
 bool on_every_rank(Communicator& world, bool here);  // all ranks call it

@@ -14,7 +14,7 @@ namespace {
 constexpr int kStopSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGXCPU};
 
 using Handler = void (*)(int);
-std::mutex g_mutex;  // guards the two below
+std::mutex g_mutex;  // guards g_watches and g_former
 int g_watches = 0;
 std::vector<std::pair<int, Handler>> g_former;  // handlers before the first watch
 

@@ -20,7 +20,7 @@ void from_json(const json& j, Cursor& c) {
   j.at("position").get_to(c.position);
   j.at("pending").get_to(c.pending);
   c.epochs = j.value("epochs", std::vector<int64_t>());
-  if (j.contains("visits")) fail(ErrorKind::checkpoint, "Weft 0.1 wrote it; only that resumes it");
+  if (j.contains("visits")) fail(ErrorKind::checkpoint, "only Weft 0.1, which wrote the checkpoint, can resume it");
 }
 
 // Writes the cursor of a single corpus without the list around it.

@@ -1,4 +1,4 @@
-// trainer/train_state.h: what the next step needs, except tensors and options; `state.json` of a checkpoint.
+// trainer/train_state.h: the state that the next step needs, except tensors and options; `state.json` in a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct BestScore {
 // A validation whose score train.validate_command has not printed yet.
 struct ScoreDue {
   int64_t step = 0;
-  std::map<std::string, double> numbers;  // its other numbers by their keys in log.jsonl; finite
+  std::map<std::string, double> numbers;  // the validation's finite numbers by their keys in log.jsonl
 };
 
 struct TrainState {
@@ -58,8 +58,8 @@ struct TrainState {
 std::string streams_to_text(const std::map<int64_t, StreamCursor>& streams);
 std::map<int64_t, StreamCursor> streams_from_text(const std::string& text);
 
-// Convert a state to and from text, to send it to other ranks. state_from_text() takes only the streams that a dp rank
-// plans, so the amount that it parses does not grow with the number of streams.
+// Convert a state to and from text, to send it to other ranks. state_from_text() parses only the streams that the given
+// dp rank plans, so its work does not grow with the number of streams.
 std::string state_to_text(const TrainState& state);
 TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size);
 

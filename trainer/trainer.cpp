@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// True if this rank's waits for others can be told from its work.
+// True if the time that this rank waits for other ranks can be told apart from the time that it works.
 bool sees_waits(const Mesh& mesh, const RunConfig& config) {
   return mesh.world().size() > 1 &&
          (mesh.device() == Device::cpu || stages_through_host(mesh.own(), config.parallel.communication));
@@ -137,8 +137,8 @@ void Trainer::zero_gradients() {
   grad_sync_.begin();
 }
 
-// Adds the block's losses and gradients to those of the step. The last block completes the gradients. Their sum over dp
-// overlaps with its backward pass, as the all-gather of new weights overlaps with a forward pass.
+// Adds the block's losses and gradients to the step's. The last block completes the gradients, and their sum over dp
+// overlaps with its backward pass. An all-gather of new weights overlaps with the forward pass of the first block.
 void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   const bool gathers = !weights_are_whole_;
@@ -193,7 +193,7 @@ std::unique_ptr<EvaluationWeights> Trainer::evaluation_weights() {
   if (!exchanges || !params.divided()) gather_weights();  // divided: EvaluationWeights replaces the rounded weights
   if (!exchanges) return nullptr;
   if (saver_ != nullptr) saver_->wait_until_copied();
-  if (params.divided()) weights_are_whole_ = false;  // afterwards
+  if (params.divided()) weights_are_whole_ = false;  // once they are restored
   return std::make_unique<EvaluationWeights>(ctx_, replica_.device_mesh().dp(), params, optimizer_);
 }
 

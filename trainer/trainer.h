@@ -41,17 +41,17 @@ struct StepReport {
   double loss() const { return totals.loss * totals.per_weight(); }
   double nll() const { return totals.nll * totals.per_weight(); }
   int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }
-  bool skipped() const { return !totals.finite(); }  // a gradient was not finite: no rank took the step
+  bool skipped() const { return !totals.finite(); }  // a gradient was not finite, so no rank took the step
 };
 
 class Trainer {
  public:
-  // Initializes the parameters. All ranks construct one together. `has_mixes`: losses are divided among the corpora of
-  // a step. REQUIRES: `config` is resolved (trainer/plan/resolve.h), including its precision.
+  // Initializes the parameters. All ranks construct one together. With `has_mixes`, the losses of a step are also
+  // summed per corpus. REQUIRES: `config` is resolved (trainer/plan/resolve.h), including its precision.
   Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes = false);
 
-  // Times the matrix products that `known` lacks, on an empty block. Returns the main rank's choices, for the next
-  // start; all ranks compute with them. All ranks call it, with the same `known`, before the first step.
+  // Times the matrix products missing from `known` on an empty block. Returns the main rank's choices, which all ranks
+  // use, to be kept for the next start. All ranks call it, with the same `known`, before the first step.
   std::string tune_gemms(const std::string& known);
 
   StepReport step(TrainingData& data, StopRequest request = StopRequest::none);  // `request`: this rank's
@@ -60,17 +60,17 @@ class Trainer {
 
   // Fills in steps, optimizer steps, sums of rates, precision and loss scale.
   void snapshot(TrainState& state) const;
-  // Loads values, moments, average and loss scale of a checkpoint whose state is `then`. An average that it lacks
-  // starts at its weights. load() keeps the step count; resume() sets it to the checkpoint's. All ranks call it, and
-  // one rank per host reads. `verified`: the digests of the files have been checked, which matters on the reading rank.
+  // Load values, moments, average and loss scale of a checkpoint whose state is `then`. If the checkpoint lacks an
+  // average, it starts at the checkpoint's weights. load() keeps the step count; resume() sets it to the checkpoint's.
+  // All ranks call them, and one rank per host reads. On this rank `verified` means that the file digests are checked.
   void load(const std::string& checkpoint, const TrainState& then, bool verified);
   void resume(const std::string& checkpoint, const TrainState& then, bool verified);
-  // Sets a saver that copies the weights during the next steps: updates wait for the copy, and totals report whether
-  // any rank is still saving. nullptr removes it.
+  // Sets a saver that copies the weights during the next steps. Updates wait for the copy, and totals report whether
+  // any rank is still saving. nullptr removes the saver.
   void set_saver(const CheckpointSaver* saver) { saver_ = saver; }
 
-  // Makes layers compute with the weights for evaluation as long as the result lives. Returns nullptr if these are the
-  // training weights. All ranks call it together. REQUIRES: the weights are gathered (gather_weights()).
+  // Makes layers compute with the weights for evaluation during the lifetime of the result. Returns nullptr if these
+  // are the training weights. All ranks call it together. REQUIRES: the weights are gathered (gather_weights()).
   [[nodiscard]] std::unique_ptr<EvaluationWeights> evaluation_weights();
   void begin_average() { optimizer_.begin_average(ctx_); }  // at the current weights, if the run has an average
 
@@ -81,7 +81,7 @@ class Trainer {
     return flat_states(ctx_, replica_.device_mesh().dp(), replica_.params(), optimizer_);
   }
 
-  Pass pass(bool training);  // uses the arena of training
+  Pass pass(bool training);  // uses the training arena
   Replica& replica() { return replica_; }
   const StepGraphs& graphs() const { return graphs_; }
 

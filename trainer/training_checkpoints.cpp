@@ -64,7 +64,7 @@ void TrainingCheckpoints::go_back_to(const std::string& checkpoint) {
   trainer_.load(checkpoint, read_state(checkpoint), /*verified=*/false);
 }
 
-// Only the main rank reads the positions of all streams. Each rank keeps those of the streams that it will plan.
+// Only the main rank reads the positions of all streams. Each rank keeps only the streams that it will plan.
 TrainState TrainingCheckpoints::read_state(const std::string& checkpoint) const {
   Communicator& world = mesh_.world();
   const std::string text = all_or_none(world, [&]() -> std::string {

@@ -1,4 +1,4 @@
-// trainer/version.h: the version in signatures and files; a test checks that CMakeLists.txt has the same.
+// trainer/version.h: the version in signatures and files; a test checks that CMakeLists.txt contains the same.
 #pragma once
 
 namespace weft {

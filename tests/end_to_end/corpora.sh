@@ -102,5 +102,5 @@ weights_and_scores() {
   check "the plan counts the pairs with the least score" has err '300 pairs (75.0 %) have a score of at least 101'
   check "a step's record has the weight of its tokens" has weighted-run/log.jsonl '"target_weight":'
   expect 2 "${run[@]}" --data.min_score=102 --train.steps=4
-  check "a run does not resume with another least score" has err 'now it is weighted with min_score = weighted:102'
+  check "a run does not resume with another least score" has err 'it is now weighted with min_score = weighted:102'
 }

@@ -10,7 +10,7 @@ refusals() {
   check "it names the missing library and the option that helps" grep -q '^weft: .*libno_such_backend\.so.*--device=cpu' err
   check "an impossible run leaves no files" [ ! -e refused ]
   expect 2 "$weft" train --config "$config" --data.train=packed --dry-run --parallel.dp=2147483648
-  check "a plan for more ranks than there can be is refused" has err 'parallel.dp = 2147483648 x parallel.tp = 1: at most'
+  check "a plan for more ranks than there can be is refused" has err 'parallel.dp = 2147483648 x parallel.tp = 1 must be at most'
   printf '[model]\nwidht = 32\n' >misspelt.cfg
   expect 2 "$weft" train --config misspelt.cfg
   check "an unknown key is refused with its place and the nearest name" \
@@ -33,7 +33,7 @@ a_run() {
   expect 0 "$weft" train --config whole/config.cfg --dry-run
   check "the saved configuration loads again, and plans the same grid" grep -q 'grid .*dp 2 x tp 1' out
   expect 0 "$weft" train --config whole/config.cfg --dry-run --train.validate_every=0 --train.keep_best=loss
-  check "the plan names what has no effect without validations" has out '  no effect    what is kept as best: '
+  check "the plan names what has no effect without validations" has out '  no effect    train.keep_best options: '
 }
 
 alone_or_launched() {
@@ -62,7 +62,7 @@ resuming() {
   expect 0 train 2 split --train.steps=30 --parallel.tp=2
   check "1 x 2 gives the losses of 2 x 1" losses_agree whole split
   expect 0 train 2 rows --train.steps=15 --parallel.tp=2 --parallel.sequence=true
-  check "split rows are named in the plan" has err 'of the rows each: parallel.sequence'
+  check "split rows are named in the plan" has err 'of the rows between tensor-parallel layers (parallel.sequence)'
   expect 0 train 2 rows --train.steps=30 --parallel.tp=2
   check "with split rows in the first half it gives them, too" losses_agree whole rows
 }
@@ -93,7 +93,7 @@ uneven_ranks() {
     expect 0 train 1 "alone-$blocks" "${few[@]}" --batch.blocks=$blocks
     expect 0 train 2 "uneven-$blocks" "${few[@]}" --batch.blocks=$blocks
     check "blocks that the ranks do not divide are named in the plan" has err \
-      "1 of 2 data-parallel ranks have $([ $blocks = 1 ] && echo "no block" || echo "1 block") while the others have"
+      "1 of 2 data-parallel ranks have $([ $blocks = 1 ] && echo "no block" || echo "1 block") while the rest have"
     check "and give the losses of one rank" losses_agree "alone-$blocks" "uneven-$blocks" 8
     rm -r "uneven-$blocks/checkpoints/step-00000008"
     expect 0 train 1 "uneven-$blocks" "${few[@]}" --batch.blocks=$blocks
@@ -106,7 +106,7 @@ sharded_ranks() {
     --train.validate_bleu=2 --decode.beam=1 --decode.max_length_factor=1)
   expect 0 train 2 unsharded "${few[@]}"
   expect 0 train 2 sharded "${few[@]}" --parallel.zero=1
-  check "the plan tells what a sharded optimizer saves" has err 'less per rank: moments'
+  check "the plan tells what a sharded optimizer saves" has err 'less per rank because moments'
   check "its losses are the same" losses_agree unsharded sharded 8
   check "and so are the validations, of weights that are gathered first" \
     same <(grep -o '"valid_loss":[0-9.]\{6\}' unsharded/log.jsonl) <(grep -o '"valid_loss":[0-9.]\{6\}' sharded/log.jsonl)
@@ -212,7 +212,7 @@ in_half_precision() {
   check "without the option it keeps its precision" grep -qE '^ +precision +bf16 activations' err
   precision=f32
   expect 0 train 2 bf16-parts --train.steps=12 --parallel.tp=2
-  check "with another precision it reports the change" has err 'the run was trained in bf16 so far and continues in f32'
+  check "with another precision it reports the change" has err 'the run has been trained in bf16 so far and continues in f32'
 }
 
 wait_for_steps() {  # RUN STEPS: of the run in the background

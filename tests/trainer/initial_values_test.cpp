@@ -165,7 +165,7 @@ TEST_F(InitialValues, OfAnotherTokenizerAreRefused) {
   const TextCorpus other(/*num_pairs=*/70, /*vocabulary=*/290, /*seed=*/5);
   RunConfig c = still("second");
   c.data.train = other.folder();
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "was packed with another tokenizer than"));
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "was packed with a different tokenizer than"));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(ChoosePrecision, AForcedOneIsTakenAndAChangeIsSaid) {
         const PrecisionChoice choice = choose_precision(forced, has, before);
         EXPECT_EQ(choice.precision, forced);
         const bool changes = *before && precision_named(before) != forced;
-        EXPECT_EQ(holds(choice.remark, "the run was trained in "), changes) << choice.remark;
+        EXPECT_EQ(holds(choice.remark, "the run has been trained in "), changes) << choice.remark;
       }
 }
 
@@ -131,9 +131,9 @@ TEST_F(PrecisionOfARun, ChangesIfToldTo) {
   train(config(kF32));
   RunConfig c = config(kBf16);
   c.train.steps = 4;
-  EXPECT_TRUE(holds(train(c), "the run was trained in f32 so far and continues in bf16"));
+  EXPECT_TRUE(holds(train(c), "the run has been trained in f32 so far and continues in bf16"));
   c.train.steps = 6, c.train.precision = kF32;
-  EXPECT_TRUE(holds(train(c), "the run was trained in bf16 so far and continues in f32"));
+  EXPECT_TRUE(holds(train(c), "the run has been trained in bf16 so far and continues in f32"));
   EXPECT_EQ(saved(6), "f32");
 }
 

@@ -1,4 +1,4 @@
-// trainer/optimizer/evaluation_weights.cpp: exchanges the weights that layers read, and exchanges them back.
+// trainer/optimizer/evaluation_weights.cpp: replaces the weights that layers read, and restores them.
 #include "trainer/optimizer/evaluation_weights.h"
 
 #include "tensor/error.h"

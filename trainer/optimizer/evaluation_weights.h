@@ -1,10 +1,10 @@
-// trainer/optimizer/evaluation_weights.h: replaces the training weights by the weights for evaluation while one runs.
+// trainer/optimizer/evaluation_weights.h: replaces the training weights during an evaluation.
 //
-// An optimizer has separate weights for evaluation if they differ from those at which it computes gradients
-// (Optimizer::has_evaluation_weights), for example their average. They need no memory of their own, because the memory
-// of the gradients, which is free between steps, stores what they displace:
+// An optimizer has separate weights for evaluation, for example an average, if they differ from the weights at which it
+// computes gradients (Optimizer::has_evaluation_weights). They need no memory of their own, because the memory of the
+// gradients, which is free between steps, stores what they displace:
 //   f32: the training weights
-//   mixed precision: the vectors; layers read rounded copies of the matrices, which are made again from the f32 values
+//   mixed precision: the vectors; the rounded matrices, which layers read, are computed again from the f32 values
 #pragma once
 
 #include "trainer/optimizer/optimizer.h"

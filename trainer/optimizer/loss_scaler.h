@@ -26,7 +26,7 @@ class LossScaler {
 
   explicit LossScaler(DType storage) : scales_(storage == DType::f16), state_{.value = scales_ ? kInitial : kFloor} {}
 
-  // True if a non-finite step lowers this scale, so that f16 is still searching for its scale.
+  // True if a non-finite step lowers this scale, which means that f16 is still searching for its scale.
   static bool can_lower(double scale) { return scale > kFloor; }
 
   double scale() const { return state_.value; }  // for the current step

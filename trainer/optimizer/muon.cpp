@@ -1,4 +1,4 @@
-// trainer/optimizer/muon.cpp: assembles matrices, and iterates.
+// trainer/optimizer/muon.cpp: assembles matrices, and orthogonalizes them.
 #include "trainer/optimizer/muon.h"
 
 #include <algorithm>
@@ -57,10 +57,10 @@ class Workspace {
   int64_t rows_, cols_;
 };
 
-// Makes x orthogonal in w.x(memory), whose layout is `w`. REQUIRES: its norm is at most 1.
+// Orthogonalizes w.x(memory) in place. REQUIRES: its norm is at most 1.
 void iterate(Context& ctx, const Workspace& w, const Tensor& memory) {
   const Tensor x = w.x(memory), y = w.product(memory), gram = w.gram(memory), square = w.gram_square(memory);
-  const bool wide = x.rows() <= x.cols();  // the smaller Gram matrix: x x^T, otherwise x^T x
+  const bool wide = x.rows() <= x.cols();  // then the smaller Gram matrix is x x^T, otherwise x^T x
   for (int i = 0; i < kIterations; ++i) {
     ops::gemm(ctx, {.a = x, .b = x, .c = gram, .trans_a = !wide, .trans_b = wide});
     ops::gemm(ctx, {.a = gram, .b = gram, .c = square});
@@ -100,7 +100,7 @@ std::vector<Share> shares_up_to(const std::vector<MuonMatrix>& matrices, int64_t
   return shares;
 }
 
-// Returns the shares whose largest one has the least work. The last ranks may have none.
+// Returns the shares that minimize the work of the busiest rank. The last ranks may get no matrices.
 std::vector<Share> shares_of(const std::vector<MuonMatrix>& matrices, int ranks) {
   int64_t least = 0, enough = 0;
   for (const MuonMatrix& m : matrices) least = std::max(least, work_of(m)), enough += work_of(m);
@@ -170,7 +170,7 @@ Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Commun
   require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "matrices split over tp need its communicator");
 }
 
-// Orthogonalizes this rank's share of the matrices, then collects everyone's from its rank.
+// Orthogonalizes this rank's share of the matrices, then gathers the shares of all dp ranks.
 void Muon::orthogonalise(Context& ctx) const {
   const int ranks = dp_ == nullptr ? 1 : dp_->size(), own = dp_ == nullptr ? 0 : dp_->rank();
   const std::vector<Share> shares = shares_of(matrices_, ranks);

@@ -65,7 +65,7 @@ void Optimizer::keep(const char* prefix, const char* what, const ParamBuffer::Ho
                    .memory = params_.buffer_of(static_cast<size_t>(numel) * sizeof(float))});
 }
 
-// On devices where the number matters, ranges are long, so a shard has few more pieces than buckets.
+// On devices where the number of pieces matters, ranges are long, so a shard has only a few more pieces than buckets.
 std::vector<Optimizer::Piece> Optimizer::own_pieces(const std::vector<ParamRange>& ranges) const {
   const int64_t num_matrices = params_.matrix_numel();
   std::vector<Piece> pieces;
@@ -105,7 +105,7 @@ OptimizerBytes Optimizer::bytes() const {
   return bytes;
 }
 
-// Returns what an update writes.
+// Returns the weights that an update writes.
 Tensor Optimizer::weights_of(const Piece& piece) const {
   const bool in_master = params_.divided() && piece.range.begin < params_.matrix_numel();
   return in_master ? master().slice_rows(piece.place, piece.count())

@@ -1,8 +1,8 @@
 // trainer/optimizer/optimizer.h: updates the flat parameters, and computes the norm of their gradient.
 //
-// An optimizer is a rule per element (tensor/op/update_rules.h) with the state that it keeps, both in traits_of(). Muon
-// takes the matrices and leaves the rest to Adam. With a shard (parallel/shard.h) of the matrices, an optimizer keeps
-// and updates only this shard, and all of the vectors, which are few. ParamGather then brings the other weights.
+// An optimizer is a rule per element (tensor/op/update_rules.h) and the state that the rule keeps; traits_of() defines
+// both. Muon updates matrices and leaves the rest to Adam. An optimizer with a shard (parallel/shard.h) of the matrices
+// keeps and updates only this shard and all vectors, which are small. ParamGather then gathers the other weights.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ constexpr EnumNames<OptimizerKind, 4> enum_names(OptimizerKind) {
 
 struct OptimizerTraits {
   ops::UpdateRule rule;           // for each element that Muon does not update
-  const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: it has none
-  const char* trained = nullptr;  // prefix of its training weights, if the model's differ
+  const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: no moment
+  const char* trained = nullptr;  // prefix of the training weights, if they are not the model's
 };
 constexpr OptimizerTraits traits_of(OptimizerKind kind) {
   using Rule = ops::UpdateRule;
@@ -49,23 +49,23 @@ struct OptimizerConfig {
   template <typename V>
   void fields(V& v) {
     v("kind", kind,
-      "adam; muon: orthogonalized momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW whose "
-      "weighted mean is evaluated and saved, with schedule.kind = constant; lion: the sign of a momentum, which needs "
-      "a lower rate and more decay than Adam",
+      "adam; muon: orthogonalized momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW that "
+      "evaluates and saves a weighted mean of its weights, requires schedule.kind = constant; lion: steps by the sign "
+      "of a momentum, needs a lower learning rate and more weight decay than Adam",
       OnResume::optimizer);
     v("beta1", beta1,
-      "Adam: decay of the first moment; schedule_free: share of the mean in y; lion: share of the momentum in a step",
+      "Adam: decay of the first moment; schedule_free: share of the mean in the weights; lion: share of the momentum",
       OnResume::retrains);
     v("beta2", beta2, "Adam: decay of the second moment; lion: decay of the momentum", OnResume::retrains);
-    v("eps", eps, "Adam: added to the root of the second moment", OnResume::retrains);
+    v("eps", eps, "Adam: added to the square root of the second moment", OnResume::retrains);
     v("weight_decay", weight_decay,
       "decoupled weight decay of matrices, multiplied by the learning rate; biases and norms never decay",
       OnResume::retrains);
     v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never", OnResume::retrains);
     v("muon_momentum", muon_momentum, "muon: decay of the momentum", OnResume::retrains);
     v("muon_adjust", muon_adjust,
-      "muon: factor of a matrix [A, B]: match_rms_adamw (0.2 sqrt(max(A, B)): one rate serves both parts), or original "
-      "(sqrt(max(1, A / B)))",
+      "muon: factor of the update of an A x B matrix: match_rms_adamw (0.2 sqrt(max(A, B)), so that one learning rate "
+      "suits both Muon and Adam), or original (sqrt(max(1, A / B)))",
       OnResume::retrains);
   }
 };
@@ -79,7 +79,7 @@ struct OptimizerGroups {
   Communicator *tp = nullptr, *dp = nullptr;
 };
 
-// What an optimizer keeps, laid out like the parameters: [shard().numel()] for the matrices, and all vectors.
+// A state of an optimizer, laid out like the parameters: [shard().numel()] for the matrices, and all vectors.
 struct OptimizerState {
   std::string prefix;  // prefix of a moment's tensors in a checkpoint; empty: the average of the weights
   std::string what;    // "the first moment of "
@@ -94,20 +94,20 @@ struct OptimizerBytes {  // memory
 class Optimizer {
  public:
   // `shard` divides the matrices of `params`; by default it contains all of them. `ema` is the decay of the average of
-  // the weights (weight_average.h); 0: no average. For planned parameters its state is planned as well.
+  // the weights (weight_average.h); 0: no average. If the parameters are only planned, so is the optimizer state.
   Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, double ema = 0,
             OptimizerGroups groups = {});
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
       : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1, /*bucket=*/int64_t{1} << 62)) {}
 
   // Adds the sums of squared gradients, separately for split and for replicated parameters. With a sharded optimizer
-  // the sums of all dp ranks add up to the squares of the whole gradient.
+  // the sums of all dp ranks add up to the squares of the complete gradient.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
   // Counts a step and sets its step scalars. grad_scale multiplies the gradients: clipping factor / loss scale.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
   // Updates values, moments, average and all copies of the values. With Muon all ranks call it, and gradients are
-  // overwritten. REQUIRES: `scalars` are those of next_step(), on the device.
+  // overwritten. REQUIRES: `scalars` were set by next_step() and are on the device.
   void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }
@@ -120,8 +120,8 @@ class Optimizer {
 
   bool trains_elsewhere() const { return traits_.trained != nullptr; }
   const char* prefix_of_trained() const { return traits_.trained; }  // REQUIRES: trains_elsewhere()
-  // Makes updates start from the current weights, which are complete in ParamStore::value_buffer(): sets the own shard,
-  // and z of schedule-free steps.
+  // Makes updates start from the current weights: sets this rank's shard, and z of schedule-free steps. REQUIRES:
+  // ParamStore::value_buffer() contains all weights.
   void begin(Context& ctx) const;
 
   // Returns the moments, followed by the average if there is one.
@@ -133,17 +133,17 @@ class Optimizer {
   Tensor master() const { return master_.tensor({shard_.numel()}); }
 
   bool has_average() const { return ema_ > 0; }
-  // Sets the average to the current weights. REQUIRES: at least the own shard is up to date.
+  // Sets the average to the current weights. REQUIRES: at least this rank's shard is up to date.
   void begin_average(Context& ctx) const;
 
-  // True if the model is evaluated with other weights than it trains with (trainer/optimizer/evaluation_weights.h).
+  // True if the model is not evaluated with its training weights (trainer/optimizer/evaluation_weights.h).
   bool has_evaluation_weights() const { return has_average() || trains_elsewhere(); }
-  // Writes the weights for evaluation of the own shard, in its places, and of all vectors: the average, or x where the
-  // weights are y (ScheduleFreeRule). `whole` is laid out like the parameters, and may be their memory.
+  // Writes the weights for evaluation of this rank's shard and of all vectors into `whole`, which is laid out like the
+  // parameters and may be their memory: the average or, with schedule-free steps, x (ScheduleFreeRule).
   void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
 
  private:
-  // Adjacent elements of this rank with one property.
+  // Adjacent elements of this rank that share a property.
   struct Piece {
     ParamRange range;
     int64_t place = 0;  // position of range.begin in the moments
@@ -172,11 +172,11 @@ class Optimizer {
   Shard shard_;
   std::optional<Muon> muon_;
   std::vector<Piece> by_decay_, by_split_;
-  std::vector<Piece> of_muon_;  // by_decay_ contains the others
+  std::vector<Piece> of_muon_;  // by_decay_ contains all other pieces
   std::vector<Kept> kept_;      // moments and the average
   Buffer master_;
   RateSums rate_sums_;
-  int64_t steps_ = 0;  // Adam's own count, without skipped steps
+  int64_t steps_ = 0;  // number of updates, which excludes skipped steps
 };
 
 }  // namespace weft

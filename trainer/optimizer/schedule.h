@@ -37,10 +37,11 @@ struct ScheduleConfig {
   template <typename V>
   void fields(V& v) {
     v("kind", kind,
-      "after warm-up: inverse_sqrt (the paper's), linear, cosine (both down to min_lr), constant, or wsd (constant, "
-      "then down to min_lr over the last part: decay_share)",
+      "after warm-up: inverse_sqrt (as in the Transformer paper), linear or cosine (down to min_lr), constant, or wsd "
+      "(constant, then down to min_lr over the last steps, see decay_share)",
       OnResume::retrains);
-    v("lr", lr, "peak learning rate, reached at the end of warm-up; the paper's base: width^-1/2 * warmup^-1/2 = 7e-4",
+    v("lr", lr,
+      "peak learning rate, reached at the end of warm-up; for the paper's base model width^-1/2 * warmup^-1/2 = 7e-4",
       OnResume::retrains);
     v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr to lr", OnResume::retrains);
     v("warmup_lr", warmup_lr, "learning rate at the start of warm-up", OnResume::retrains);
@@ -48,7 +49,7 @@ struct ScheduleConfig {
       "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or train.steps",
       OnResume::retrains);
     v("min_lr", min_lr, "minimum learning rate after warm-up", OnResume::retrains);
-    v("decay_share", decay_share, "wsd: the last share of the steps up to decay_steps, in which the rate falls",
+    v("decay_share", decay_share, "wsd: the rate falls during this last fraction of the steps up to decay_steps",
       OnResume::retrains);
     v("decay_shape", decay_shape, "wsd: shape of the decay: linear, or 1-sqrt (fast at first)", OnResume::retrains);
   }
@@ -59,10 +60,10 @@ constexpr bool decays(ScheduleKind kind) {
   return kind == ScheduleKind::linear || kind == ScheduleKind::cosine || kind == ScheduleKind::wsd;
 }
 
-// Returns the step after which wsd decays: (1 - decay_share) of decay_steps or, if that is 0, of total_steps.
+// Returns the step after which wsd decays: (1 - decay_share) times decay_steps or, if that is 0, times total_steps.
 double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
 
-// Returns the rate of step 0, 1, ...; warm-up gives warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
+// Returns the rate of `step`, counted from 0. Warm-up gives warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
 double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t total_steps);
 
 }  // namespace weft

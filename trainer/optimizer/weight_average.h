@@ -3,8 +3,8 @@
 //
 // It starts at the initial weights w_0 of training. After the t-th update of the weights, t from 1,
 //   average_t = average_(t-1) + (1 - d_t) (w_t - average_(t-1)),  d_t = min(decay, (1 + t) / (10 + t)).
-// The second term of d_t, which both programs use, lets the average forget the first weights faster. It exceeds decay =
-// 0.999 after 8,990 updates. Skipped steps do not count as updates.
+// The second term of d_t, which both programs use, lets the average forget the first weights faster. This term exceeds
+// decay = 0.999 after 8,990 updates. Skipped steps do not count as updates.
 #pragma once
 
 #include <algorithm>

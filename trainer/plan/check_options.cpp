@@ -1,4 +1,4 @@
-// trainer/plan/check_options.cpp: checks ranges of options, and what some of them require of others.
+// trainer/plan/check_options.cpp: checks the ranges of options, and that options fit together.
 #include "trainer/plan/check_options.h"
 
 #include "tensor/error.h"
@@ -50,7 +50,7 @@ void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
   beam_options(c.decode);
 }
 
-// Rejects options that would have no effect, because ignoring them would cost the user a run.
+// Rejects options that would have no effect, because ignoring them could cost the user a run.
 void check_validation_options(const RunConfig& c, const BestRule& best) {
   if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
     fail(ErrorKind::usage,
@@ -59,7 +59,7 @@ void check_validation_options(const RunConfig& c, const BestRule& best) {
                      name_of_enum(c.train.patience_from), c.train.patience == 0 ? "train.patience" : "stage.NAME.mix"));
   if (c.train.validate_command.empty() && c.train.validate_command_minutes != TrainConfig().validate_command_minutes)
     fail(ErrorKind::usage,
-         fmt::format("train.validate_command_minutes = {} applies only to train.validate_command: set both, or neither",
+         fmt::format("train.validate_command_minutes = {} applies only to train.validate_command: set both or neither",
                      c.train.validate_command_minutes));
   if (c.train.patience > 0 && !validates(c))
     fail(ErrorKind::usage, fmt::format("train.patience = {} needs validations: set data.valid and train.validate_every",
@@ -104,7 +104,7 @@ void require_even_rows(const RunConfig& c) {
 
 void require_gpu_to_tune(const RunConfig& config, Device device) {
   require(!config.train.tune_gemm || device == Device::cuda, ErrorKind::usage,
-          "train.tune_gemm times matrix products on GPUs, but this run computes on CPUs: leave it out");
+          "train.tune_gemm times matrix products on GPUs, but this run uses CPUs: leave it out");
 }
 
 }  // namespace weft

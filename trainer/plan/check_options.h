@@ -10,8 +10,8 @@ namespace weft {
 // Throws an Error of kind usage that names the options.
 void check_options(const RunConfig& config, const std::vector<Stage>& stages, const BestRule& best);
 
-// True if parallel.sequence is off, or the rows of blocks can be split over tp as it asks; require_even_rows() throws
-// otherwise. REQUIRES: source rows are known.
+// True if parallel.sequence is off, or parallel.tp divides the rows of blocks. Otherwise require_even_rows() throws.
+// REQUIRES: source rows are known.
 bool splits_evenly(const RunConfig& config);
 void require_even_rows(const RunConfig& config);
 

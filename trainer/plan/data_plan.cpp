@@ -23,7 +23,7 @@ std::string describe_corpus(const MixCorpus& corpus) {
                      *corpus.min_score);
 }
 
-// Shares count pairs. A block holds as many mean pairs of the mix as fit.
+// Estimates pairs per step. A block is assumed to hold as many pairs of the mix's mean lengths as fit.
 struct MixRates {
   explicit MixRates(const Stage& stage, const BatchConfig& batch) {
     for (const MixCorpus& corpus : stage.corpora) {
@@ -40,24 +40,24 @@ struct MixRates {
   double weights = 0, source = 0, target = 0, pairs_a_step = 0;
 };
 
-// Describes a stage's own schedule, and whether the run ends before the stage.
+// Describes a stage's own schedule, and warns if the run ends before the stage starts.
 std::string describe_course(const std::vector<Stage>& stages, size_t index, const RunConfig& c) {
   std::string text;
   if (stages[index].schedule)
     text = "; " + describe_schedule(*stages[index].schedule, steps_to_decay(stages, index, c.train.steps));
   for (size_t i = 0; i <= index; ++i)
     if (const std::optional<int64_t> before = steps_before(stages, i); before && *before >= c.train.steps)
-      return text + fmt::format("; NEVER STARTS: train.steps = {} ends the run before", c.train.steps);
+      return text + fmt::format("; NEVER STARTS: train.steps = {} ends the run first", c.train.steps);
   return text;
 }
 
-// Blocks have the same shape in all stages, so in stages of another ratio one side is partly empty.
+// Blocks have the same shape in all stages, so one side is partly empty in a stage with a different length ratio.
 std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
   const double ratio =
       rates.source / rates.target * static_cast<double>(batch.rows) / static_cast<double>(batch.source_rows);
   const double fill = std::min(ratio, 1 / ratio);
   if (fill > 0.98) return "";
-  return fmt::format("; {} rows of its blocks at most {:.0f} % full (batch.source_rows)",
+  return fmt::format("; the {} rows of its blocks are at most {:.0f} % full (batch.source_rows)",
                      ratio < 1 ? "source" : "target", 100 * fill);
 }
 

@@ -9,13 +9,13 @@
 
 namespace weft {
 
-// Returns rows of the plan with their names: stages and corpora, or the only corpus.
+// Returns names and texts of rows of the plan: stages and corpora, or the only corpus.
 std::vector<std::pair<std::string, std::string>> describe_data(const ResolvedRun& run);
 
 // Returns "; about 120 steps per epoch" with one corpus, otherwise "", because each corpus has its own epochs.
 std::string describe_epoch(const ResolvedRun& run);
 
-// Returns what the names of several sets refer to.
+// Returns the folder, noise and number of pairs of each named set.
 std::string describe_validation_sets(const std::vector<ValidationSet>& sets);
 
 }  // namespace weft

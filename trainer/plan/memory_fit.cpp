@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kFewestRows = 64;  // smaller blocks are not proposed
 
-// Returns options with which the run fits: recomputation, or twice as many blocks of half as many rows per step.
+// Returns options with which the run fits: recomputation, or more blocks per step with fewer rows each.
 std::string remedy(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
   const auto fits = [&](const RunConfig& c) { return plan_tensors(c, tp, device).tensors() <= available; };
   const auto with_recompute = [](RunConfig c) {
@@ -39,22 +39,22 @@ std::string require_fit(const RunConfig& config, const TensorParallel& tp, Devic
   if (needed <= available) {
     const size_t roomy = available > kRoomForLibraries ? available - kRoomForLibraries : 0;
     return fmt::format(
-        "only {} of the GPU's memory are left for CUDA's libraries and NCCL, which may need more; with {} "
-        "left for them {}",
+        "only {} of GPU memory is left for CUDA's libraries and NCCL, which may need more; with {} reserved for them, "
+        "{}",
         format_bytes(available - needed), format_bytes(kRoomForLibraries), remedy(config, tp, device, roomy));
   }
-  fail(ErrorKind::usage,
-       fmt::format("a rank needs {} of the GPU's memory, {} more than the {} that are free for it on {}; {}",
-                   format_bytes(needed), format_bytes(needed - available), format_bytes(available), gpu,
-                   remedy(config, tp, device, available)));
+  fail(ErrorKind::usage, fmt::format("a rank needs {} of GPU memory, {} more than the {} available to it on {}; {}",
+                                     format_bytes(needed), format_bytes(needed - available), format_bytes(available),
+                                     gpu, remedy(config, tp, device, available)));
 }
 
 void require_fit_on_host(const RunConfig& config, const TensorParallel& tp, const MemoryPlan& plan, size_t allowed) {
   if (plan.total() <= allowed) return;
   const size_t rest = plan.total() - plan.tensors();
-  fail(ErrorKind::usage, fmt::format("a rank needs {} of memory, but this machine or its control group allows {}; {}",
-                                     format_bytes(plan.total()), format_bytes(allowed),
-                                     remedy(config, tp, Device::cpu, allowed > rest ? allowed - rest : 0)));
+  fail(ErrorKind::usage,
+       fmt::format("a rank needs {} of memory, but this machine or its control group allows only {}; {}",
+                   format_bytes(plan.total()), format_bytes(allowed),
+                   remedy(config, tp, Device::cpu, allowed > rest ? allowed - rest : 0)));
 }
 
 std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own) {

@@ -16,7 +16,7 @@ namespace weft {
 std::string require_fit(const RunConfig& config, const TensorParallel& tp, Device device, size_t available,
                         const std::string& gpu = "the GPU");
 
-// Does the same for this rank's GPU. Ranks that share it divide its free memory.
+// Does the same for this rank's GPU. Ranks that share a GPU divide its free memory.
 std::string require_fit_on_gpu(const RunConfig& config, const TensorParallel& tp, const RankDevice& own);
 
 // Throws an Error of kind usage if `plan` exceeds the memory that this machine or its control group allows.

@@ -24,17 +24,18 @@ struct MemoryPlan {  // bytes
   size_t scratch = 0;      // work space of GEMMs and attention
   size_t translation = 0;  // caches and arena of the validation's decoder
   size_t messages = 0;     // reductions in flight between ranks
-  size_t saving = 0;       // the copy of what this rank writes of a checkpoint
+  size_t saving = 0;       // copy of this rank's part of a checkpoint
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
 
-  size_t packed = 0, workspace = 0;  // parts of copies, and of scratch: the optimizer's
-  size_t less_by_shards = 0;         // saving of parallel.zero in parameters, moments and average
+  size_t packed = 0, workspace = 0;  // packed copies, and the optimizer's scratch
+  size_t less_by_shards = 0;         // bytes of parameters, moments and average saved by parallel.zero
 
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + average + activations + scratch + translation;
   }
-  // Estimates a GPU's tensors, if planned on a CPU: without packed copies, scratch of ops and validation's decoder.
+  // Estimates the tensors of a GPU from a plan for a CPU: leaves out packed copies, the ops' scratch and the
+  // validation's decoder.
   size_t tensors_of_gpu() const { return tensors() - packed - (scratch - workspace) - translation; }
   size_t total() const { return tensors() + messages + saving + data + program; }
 };

@@ -1,4 +1,4 @@
-// trainer/plan/open_data.cpp: reads manifests, and lengths only where a manifest does not show whether pairs fit.
+// trainer/plan/open_data.cpp: reads manifests, and reads lengths only if a manifest does not show whether pairs fit.
 #include "trainer/plan/open_data.h"
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace {
 
 constexpr int64_t kChunk = 65536;  // lengths read at once
 
-// Opens a folder that `option` names, whose complete value is `text`. If the folder does not exist, the Error explains
-// how to write names that would be read as several names, or with a weight.
+// Opens a folder that `option` names; the value of the option is `text`. If the folder does not exist, the Error
+// explains how to write names that would be parsed as several names, or as a name with a weight.
 std::shared_ptr<Corpus> open_corpus(const std::string& option, const std::string& text, const std::string& folder) try {
   return std::make_shared<Corpus>(folder);
 } catch (const Error& e) {
   std::string hint;
   if (folder != text && !std::filesystem::exists(folder))
-    hint =
-        fmt::format(" (a part of '{}': write / after a folder whose name has a :, and link one whose name has a comma)",
-                    printable(text));
+    hint = fmt::format(
+        " (part of '{}': write / after a folder whose name has a :, and use a link if its name has a comma)",
+        printable(text));
   else if (folder.find_first_of(",=") != std::string::npos)
-    hint = " (several sets need names of letters, digits, - and _: NAME=FOLDER,NAME=FOLDER)";
+    hint = " (to give several sets, name them with letters, digits, - and _: NAME=FOLDER,NAME=FOLDER)";
   fail(e.kind(), fmt::format("{}: {}{}", option, e.what(), hint));
 }
 
@@ -40,8 +40,8 @@ void require_usable(const MixCorpus& corpus, const MixCorpus& first, const std::
          fmt::format("{} = {}: the corpus contains no pairs; pack it again with `weft pack`", option, corpus.folder));
   if (!is_same_tokenizer(corpus.manifest(), first.manifest()))
     fail(ErrorKind::usage,
-         fmt::format("{}: {} was packed with another tokenizer than {}: pack it again with --tokenizer {}/{}", option,
-                     corpus.folder, first.folder, first.folder, first.manifest().source_tokenizer));
+         fmt::format("{}: {} was packed with a different tokenizer than {}: pack it again with --tokenizer {}/{}",
+                     option, corpus.folder, first.folder, first.folder, first.manifest().source_tokenizer));
 }
 
 void open_validation_set(const RunConfig& c, const MixCorpus& training, ValidationSet& set) {
@@ -50,11 +50,12 @@ void open_validation_set(const RunConfig& c, const MixCorpus& training, Validati
   const Manifest& valid = set.opened->manifest();
   if (valid.variants.count > 0)
     fail(ErrorKind::usage,
-         fmt::format("{}: {} has {} variants per pair, but a held-out set must have one: pack it without --variants",
+         fmt::format("{}: {} has {} variants per pair, but a held-out set must have only one: pack it without "
+                     "--variants",
                      option, set.folder, valid.variants.count));
   if (is_same_tokenizer(valid, training.manifest())) return;
   fail(ErrorKind::usage,
-       fmt::format("{}: {} was packed with another tokenizer than {} of the training data: pack it again with "
+       fmt::format("{}: {} was packed with a different tokenizer than the training data in {}: pack it again with "
                    "--tokenizer {}/{}",
                    option, set.folder, training.folder, training.folder, training.manifest().source_tokenizer));
 }
@@ -81,14 +82,14 @@ bool has_a_pair_that_fits(const MixCorpus& used, int64_t variant, const BatchCon
 void require_a_pair(const MixCorpus& used, const std::string& option, const BatchConfig& batch) {
   const Manifest& m = used.manifest();
   if (used.min_score && !m.columns.score)
-    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: name the corpora that have scores, as "
-                                       "FOLDER:{}, or pack it again with --scores",
+    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: give the minimum only for corpora with "
+                                       "scores (FOLDER:{}), or pack this one again with --scores",
                                        option, used.folder, *used.min_score));
   int64_t variant = 0;
   while (variant < m.num_variants() && has_a_pair_that_fits(used, variant, batch)) ++variant;
   if (variant == m.num_variants()) return;
   if (used.min_score && count_usable(*used.opened, *used.min_score) == 0)
-    fail(ErrorKind::data, fmt::format("{}: no pair of {} has a score of at least {}: give a lower one", option,
+    fail(ErrorKind::data, fmt::format("{}: no pair of {} has a score of at least {}: lower the minimum", option,
                                       used.folder, *used.min_score));
   fail(ErrorKind::data,
        fmt::format("{}: no pair{} fits a block of {} source and {} target rows; raise batch.rows", used.folder,
@@ -113,9 +114,10 @@ void require_positions_of(Corpus& corpus, const RunConfig& c) {
   const Manifest& m = corpus.manifest();
   if (std::max(m.longest_source, m.longest_target) < c.model.max_positions) return;
   if (const int64_t longest = longest_used(corpus, c.batch); longest > c.model.max_positions)
-    fail(ErrorKind::usage, fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: "
-                                       "raise it, or pack again with --max-length {}",
-                                       corpus.folder(), longest, c.model.max_positions, c.model.max_positions - 1));
+    fail(ErrorKind::usage,
+         fmt::format("{} contains a sentence of {} tokens, including eos, but model.max_positions = {}: raise it, or "
+                     "pack again with --max-length {}",
+                     corpus.folder(), longest, c.model.max_positions, c.model.max_positions - 1));
 }
 
 }  // namespace
@@ -151,8 +153,8 @@ void require_all_pairs_fit(const std::vector<ValidationSet>& sets, const BatchCo
   for (const ValidationSet& set : sets)
     if (const Manifest& m = set.opened->manifest(); !fits(m, batch))
       fail(ErrorKind::usage,
-           fmt::format("data.valid: {} has pairs of up to {} x {} tokens, and a validation needs all of them in blocks "
-                       "of {} x {} rows (source x target): raise batch.rows and batch.source_rows",
+           fmt::format("data.valid: {} has pairs of up to {} x {} tokens (source x target), but a block holds only "
+                       "{} x {} rows, and validation cannot skip pairs: raise batch.rows and batch.source_rows",
                        set.folder, m.longest_source, m.longest_target, batch.source_rows, batch.rows));
 }
 

@@ -1,4 +1,4 @@
-// trainer/plan/open_data.h: opens the corpora of a run, and rejects those that it cannot use.
+// trainer/plan/open_data.h: opens the corpora of a run, and rejects corpora that the run cannot use.
 //
 // Errors name the option and the corpus.
 #pragma once
@@ -12,19 +12,19 @@
 
 namespace weft {
 
-// Opens a folder of several stages only once. All corpora need the tokenizer of the first one and at least one pair,
-// and none may occur twice in a mix.
+// Opens each folder only once, even if several stages use it. Requires that all corpora have the tokenizer of the first
+// corpus and at least one pair, and that none occurs twice in a mix.
 void open_training_corpora(const RunConfig& config, std::vector<Stage>& stages);
-// Opens sets, which need the tokenizer of the training data, whose first corpus is given, and one text per pair.
+// Opens the sets. Requires that they have the tokenizer of `training`, a training corpus, and one text per pair.
 void open_validation_sets(const RunConfig& config, const MixCorpus& training, std::vector<ValidationSet>& sets);
 
-// The functions below need resolved options of batch.
+// REQUIRES for the functions below: the batch options are resolved.
 
-// Requires of each corpus that some pair that is used fits a block.
+// Requires that at least one used pair of each corpus fits a block.
 void require_pairs(const RunConfig& config, const std::vector<Stage>& stages);
 // Requires that all pairs of validation sets fit a block, because a validation scores all of them.
 void require_all_pairs_fit(const std::vector<ValidationSet>& sets, const BatchConfig& batch);
-// Returns the share of pairs that do not fit a block, among the first 65,536 of the corpus, which pack has shuffled.
+// Returns the share of pairs that do not fit a block, among the first 65,536 pairs of the shuffled corpus.
 double share_too_long(Corpus& corpus, const BatchConfig& batch);
 // Requires that tables of learned positions are large enough.
 void require_positions(const RunConfig& config, const std::vector<Stage>& stages,

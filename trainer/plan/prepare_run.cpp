@@ -36,8 +36,8 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
     const TrainState state = TrainState::from_json(read_checkpoint_state(*folder), *folder);
     if (state.cursor.num_streams == 0)
       fail(ErrorKind::usage,
-           fmt::format("{} has weights, but no state of a run to resume (weft average and weft import "
-                       "write such checkpoints): give --train.init={} and another --train.output",
+           fmt::format("{} contains weights, but no run state to resume from (weft average and weft import write such "
+                       "checkpoints): give --train.init={} and a different --train.output",
                        *folder, *folder));
     return {*folder, state.precision, std::max<size_t>(1, state.data.stages.size())};
   });
@@ -75,7 +75,7 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_positions=*/1);
   const bool on_host = mesh.device() == Device::cpu;
-  if (on_host) params.require_memory();  // planning tables of such a width would take minutes
+  if (on_host) params.require_memory();  // because planning tables this wide would take minutes
   const MemoryPlan memory = plan_memory(run, tp, mesh.own());
   if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
   const std::string plan = describe_plan(run, params, memory, mesh.own(), run.placement);

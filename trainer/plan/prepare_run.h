@@ -10,7 +10,7 @@
 namespace weft {
 
 struct PreparedRun : ResolvedRun {  // including its precision
-  RunConfig kept;                   // the configuration that the run's folder and checkpoints keep
+  RunConfig kept;                   // the configuration stored in the run's folder and checkpoints
   std::string config_text;          // `kept` as text
   std::string resume_from;          // checkpoint to resume from; empty: a new run
   PlacementReport placement;        // on the main rank

@@ -19,8 +19,8 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
   if (wanted == 0) wanted = packed;
   if (wanted != packed)
     fail(ErrorKind::usage,
-         fmt::format("{} = {}, but {} was packed with {} entries: leave the option at 0, or pack again", option, wanted,
-                     folder, packed));
+         fmt::format("{} = {}, but {} was packed with a vocabulary of {}: leave the option at 0, or pack again", option,
+                     wanted, folder, packed));
 }
 
 void match_model(ModelConfig& model, const MixCorpus& corpus) {
@@ -33,8 +33,9 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
                                        corpus.folder));
 }
 
-// Returns the source rows of the run that this one resumes: its blocks keep their shape even if its data changed. After
-// a crash `latest` may be missing, or the newest checkpoint damaged. The run then resumes from an earlier one.
+// Returns the batch.source_rows of the run to resume, whose blocks keep their shape even if its data has changed. After
+// a crash the link `latest` may be missing or the newest checkpoint damaged. The run then resumes from an earlier
+// checkpoint.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   const std::string root = c.train.output + "/checkpoints";
   if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;
@@ -53,7 +54,7 @@ ResolvedRun read(const RunConfig& wanted, int ranks) {
   std::vector<Stage> stages = parse_stages(wanted);
   if (stages.empty())
     fail(ErrorKind::usage,
-         "no training data: set data.train, or the mix of a stage (stage.NAME.mix), to a folder that `weft pack` made");
+         "no training data: set data.train, or the mix of a stage (stage.NAME.mix), to a folder from `weft pack`");
   if (wanted.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
   std::vector<ValidationSet> valid = parse_validation_sets(wanted.data.valid);
   const BestRule best(wanted.train.keep_best, valid);

@@ -1,4 +1,4 @@
-// trainer/plan/resolve.h: reads and checks what the options of a run name, once. Everything later takes it from here.
+// trainer/plan/resolve.h: reads and checks everything that the options of a run name, once for all later parts.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,9 @@ struct ResolvedRun {
   const MixCorpus& first_corpus() const { return stages.front().corpora.front(); }
 };
 
-// Reads what the options name and fills in those that depend on data and ranks (vocabularies, source rows, grid,
-// dropout rates). Throws, with the numbers and the options to change, if something cannot work or differs between
-// ranks. All ranks of `world` call it. `ranks` is the size of a planned run; 0: the size of `world`.
+// Reads what the options name and fills in options that depend on data and ranks (vocabularies, source rows, grid,
+// dropout rates). Throws an Error with the numbers and the options to change if the run cannot work or ranks differ.
+// All ranks of `world` call it. `ranks` is the number of ranks of a planned run; 0: the size of `world`.
 ResolvedRun resolve(const RunConfig& config, Communicator& world, int ranks = 0);
 
 }  // namespace weft

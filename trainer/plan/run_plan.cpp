@@ -19,13 +19,13 @@ namespace {
 
 constexpr size_t kTextColumn = 15;
 
-// Describes ranks that wait in every step because others have one block more.
+// Describes ranks that wait in every step because other ranks have one more block.
 std::string describe_idle_ranks(const RunConfig& c) {
   const int64_t dp = c.parallel.dp, most = (c.batch.blocks + dp - 1) / dp, without = most * dp - c.batch.blocks;
   if (without == 0) return "";
   return fmt::format(
-      "{} of {} data-parallel ranks have {} while the others have {}: {:.0f} % of the ranks' time is used", without, dp,
-      most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
+      "{} of {} data-parallel ranks have {} while the rest have {}, so {:.0f} % of the ranks' time is used", without,
+      dp, most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
       100.0 * static_cast<double>(c.batch.blocks) / static_cast<double>(most * dp));
 }
 
@@ -33,16 +33,16 @@ std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
   const bool alone = own.num_sharing == 1;
   std::string text = fmt::format("{} ({}){}", gpu.name, gpu.version,
-                                 alone ? ", one per rank" : fmt::format(", up to {} ranks on one", own.num_sharing));
+                                 alone ? ", one per rank" : fmt::format(", up to {} ranks per GPU", own.num_sharing));
   if (!stages_through_host(own, c.parallel.communication) || c.parallel.dp * c.parallel.tp == 1) return text;
-  text += ", all-reduces through the hosts' memory";
+  text += ", all-reduces through host memory";
   if (c.parallel.communication == Communication::automatic && !own.without_nccl.empty())
     text += fmt::format(" ({})", own.without_nccl);
   return text;
 }
 
 std::string describe_model(const ModelConfig& c) {
-  const std::string shared = c.num_kv_heads() == c.heads ? "" : fmt::format(" on {} of keys and values", c.kv_heads);
+  const std::string shared = c.num_kv_heads() == c.heads ? "" : fmt::format(" ({} for keys and values)", c.kv_heads);
   const std::string norm_kind =
       c.norm_kind == ModelConfig().norm_kind ? "" : fmt::format(" ({})", name_of_enum(c.norm_kind));
   return fmt::format("width {}, {} heads{}, feed-forward {} ({}), {} + {} layers, {}-norm{}{}, vocabulary {} / {}",
@@ -120,25 +120,26 @@ void PlanText::add_updates(const RunConfig& c) {
   if (const std::string text = describe_fall_by_steps(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
-    row("no effect", options + ": for another kind of schedule or optimizer");
+    row("no effect", options + ": for a different kind of schedule or optimizer");
   if (!validates(c) && (c.train.keep_best != TrainConfig().keep_best || c.train.keep_best_checkpoints != 1))
-    row("no effect", "what is kept as best: the run has no validations (data.valid, train.validate_every)");
+    row("no effect", "train.keep_best options: the run has no validations (data.valid, train.validate_every)");
 }
 
 void PlanText::add_memory(const RunConfig& c, const MemoryPlan& memory, bool mixed) {
   row("memory", describe(memory, name_of(storage_of(c.train.precision))));
   if (c.parallel.zero > 0 && c.parallel.dp > 1)
-    row("", fmt::format("{} less per rank: moments{} sharded over dp: parallel.zero",
+    row("", fmt::format("{} less per rank because moments{} are sharded over dp (parallel.zero)",
                         format_bytes(memory.less_by_shards), mixed ? " and f32 weights" : ""));
   if (c.parallel.gradient_type != GradientType::f32 && c.parallel.dp > 1)
-    row("", fmt::format("gradients between ranks in {}, 2 bytes more per parameter: parallel.gradient_type",
-                        name_of_enum(c.parallel.gradient_type)));
+    row("",
+        fmt::format("gradients are exchanged in {}, which needs 2 more bytes per parameter (parallel.gradient_type)",
+                    name_of_enum(c.parallel.gradient_type)));
   if (c.parallel.sequence && c.parallel.tp > 1)
-    row("", fmt::format("activations between tensor-parallel layers: 1/{} of the rows each: parallel.sequence",
+    row("", fmt::format("each rank keeps 1/{} of the rows between tensor-parallel layers (parallel.sequence)",
                         c.parallel.tp));
-  if (c.train.recompute) row("", "activations of one block at a time: train.recompute");
-  if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph: train.cuda_graph");
-  if (c.train.tune_gemm) row("", "matrix products are timed before the first step: train.tune_gemm");
+  if (c.train.recompute) row("", "activations of one layer at a time (train.recompute)");
+  if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph (train.cuda_graph)");
+  if (c.train.tune_gemm) row("", "matrix products are timed before the first step (train.tune_gemm)");
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 
 namespace weft {
 
-// Returns the elements of the vocabulary tables, [V, D] each, which "without vocabulary tables" excludes.
+// Returns the number of elements in the vocabulary tables, [V, D] each, which "without vocabulary tables" excludes.
 int64_t vocabulary_numel(const ParamStore& params);
 
 // Returns one screen: model, parameters, grid, devices of ranks, precision, blocks, steps per epoch, schedule, memory.
 std::string describe_plan(const ResolvedRun& run, const ParamStore& params, const MemoryPlan& memory,
                           const RankDevice& own, const PlacementReport& placement);
-// Breaks its rows between words at the width of the terminal. Logs keep it with one line per row.
+// Breaks the rows of a plan between words to fit the width of the terminal. Logs contain the plan with unbroken rows.
 std::string plan_for_screen(const std::string& plan);
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Omits what belongs to one rank and changes no number.
+// Omits the timeout, which may differ between ranks because it does not change results.
 std::string text_to_compare(RunConfig config) {
   config.parallel.timeout = 0;
   return text_to_keep(config);
@@ -21,8 +21,8 @@ std::string first_difference(const std::string& main, const std::string& own) {
   apply_cfg(main, "rank 0", of_main, UnknownKeys::left_out);
   apply_cfg(own, "this rank", of_own);
   const std::vector<ChangedOption> changed = changed_options(of_main, of_own);
-  if (changed.empty()) return "options of another version";
-  return fmt::format("{} = {}, rank 0 {}", changed[0].name, changed[0].to, changed[0].from);
+  if (changed.empty()) return "options of a different version";
+  return fmt::format("{} = {}, but rank 0 was given {}", changed[0].name, changed[0].to, changed[0].from);
 }
 
 std::string digests_of(const ResolvedRun& run) {
@@ -45,7 +45,8 @@ void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
                                          first_difference(main_text, config_text)));
     if (digests != main_digests)
       fail(ErrorKind::usage,
-           fmt::format("rank {} finds another corpus than rank 0 in {} or {}: all ranks need the same files",
+           fmt::format("rank {} finds a different corpus than rank 0 in {} or {}: all ranks need the same "
+                       "files",
                        world.rank(), fmt::join(training_folders(run.stages), ", "), run.config.data.valid));
   });
 }

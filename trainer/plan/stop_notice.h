@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Set for the ranks that `weft launch` starts, which waits for their save after a signal.
+// Set for ranks started by `weft launch`, which waits for their save after a signal.
 inline constexpr char kLaunchVariable[] = "WEFT_LAUNCH";
 
 // Returns "" unless a bare mpirun of Open MPI started several ranks and would kill them soon after Ctrl-C. Reads the

@@ -19,7 +19,7 @@ void require_not_negative(T value, const std::string& section, const char* optio
   if (!(value >= 0)) fail(ErrorKind::usage, fmt::format("{}.{} = {} must be at least 0", section, option, value));
 }
 
-// Checks stages that start a known number of steps after their schedule, and before the run ends.
+// Checks only stages that start before the run ends, a known number of steps after the start of their schedule.
 void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stages) {
   const ScheduleConfig* schedule = &c.schedule;
   std::string section = "schedule";
@@ -32,9 +32,9 @@ void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stage
       schedule = &*stages[i].schedule, section = schedule_section(stages[i].name);
       first = i, total = steps_to_decay(stages, i, c.train.steps);
     } else if (schedule->lr > 0 && done && total && learning_rate(*schedule, *done, *total) == 0) {
-      fail(ErrorKind::usage, fmt::format("stage.{} would train at a rate of 0: {} has fallen to {}.min_lr = 0 when it "
-                                         "starts; set {}.lr, or {}.min_lr or decay_steps",
-                                         stages[i].name, section, section, schedule_section(stages[i].name), section));
+      fail(ErrorKind::usage, fmt::format("stage.{0} would train at a rate of 0, because {1} has fallen to {1}.min_lr = "
+                                         "0 before the stage starts: set {2}.lr, {1}.min_lr or {1}.decay_steps",
+                                         stages[i].name, section, schedule_section(stages[i].name)));
     }
   }
 }
@@ -47,21 +47,21 @@ void check_optimizer(const RunConfig& c) {
     fail(ErrorKind::usage, fmt::format("optimizer.muon_momentum = {} must be in [0, 1)", o.muon_momentum));
   if (o.kind == OptimizerKind::muon && c.parallel.zero > 0)
     fail(ErrorKind::usage,
-         fmt::format("optimizer.kind = muon updates whole matrices, which parallel.zero = {} divides over dp: leave "
-                     "parallel.zero at 0 (the ranks of dp share Muon's work without it)",
+         fmt::format("optimizer.kind = muon needs complete matrices, but parallel.zero = {} shards them over dp: leave "
+                     "parallel.zero at 0 (the dp ranks divide Muon's work even then)",
                      c.parallel.zero));
   if (o.kind != OptimizerKind::schedule_free) return;
   if (c.train.ema > 0)
-    fail(ErrorKind::usage, fmt::format("train.ema = {} would add a second average to that of optimizer.kind = "
-                                       "schedule_free: set train.ema = 0",
+    fail(ErrorKind::usage, fmt::format("train.ema = {} would add a second average, because optimizer.kind = "
+                                       "schedule_free already averages the weights: set train.ema = 0",
                                        c.train.ema));
   if (!(o.beta1 > 0))
-    fail(ErrorKind::usage, fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free: it "
-                                       "is the share of the mean in the weights",
+    fail(ErrorKind::usage, fmt::format("optimizer.beta1 = {} must be above 0 with optimizer.kind = schedule_free, "
+                                       "because it is the share of the mean in the training weights",
                                        o.beta1));
   for (const auto& [section, schedule] : all_schedules(c))
     if (schedule->kind != ScheduleKind::constant)
-      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free replaces a falling rate: set "
+      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free replaces a decaying rate: set "
                                          "{}.kind = constant (it is {}), with {}.warmup",
                                          section, name_of_enum(schedule->kind), section));
 }
@@ -82,8 +82,8 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
   for (const auto& [option, rate] : {std::pair{"min_lr", s.min_lr}, {"warmup_lr", s.warmup_lr}}) {
     require_not_negative(rate, section, option);
     if (rate > s.lr)
-      fail(ErrorKind::usage, fmt::format("{}.{} = {} is above {}.lr = {}, the highest rate: lower it", section, option,
-                                         rate, section, s.lr));
+      fail(ErrorKind::usage,
+           fmt::format("{}.{} = {} must be at most {}.lr = {}, the peak rate", section, option, rate, section, s.lr));
   }
   if (!(s.decay_share > 0 && s.decay_share <= 1))
     fail(ErrorKind::usage, fmt::format("{}.decay_share = {} must be in (0, 1]", section, s.decay_share));
@@ -115,9 +115,9 @@ void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {
 
 std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps) {
   if (total_steps && *total_steps > 0 && *total_steps < s.warmup)
-    return fmt::format("rate up to {:.3g}, not {}: warm-up, {} steps, is not completed",
+    return fmt::format("rate up to {:.3g} instead of {}, because the warm-up of {} steps is not completed",
                        learning_rate(s, *total_steps - 1, *total_steps), s.lr, s.warmup);
-  std::string text = fmt::format("rate up to {} after {} of warm-up", s.lr, s.warmup);
+  std::string text = fmt::format("rate up to {} after {} steps of warm-up", s.lr, s.warmup);
   if (!decays(s.kind)) return text;
   const bool is_known = total_steps || s.decay_steps > 0;
   if (s.kind == ScheduleKind::wsd)
@@ -130,7 +130,7 @@ std::string describe_fall_by_steps(const RunConfig& c) {
   const auto schedules = all_schedules(c);
   if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
     return "";
-  return "the rate falls by steps: if train.minutes ends the run earlier, it ends at a higher rate";
+  return "the rate falls with the steps: if train.minutes ends the run first, the last rate is higher";
 }
 
 std::string describe_options_without_effect(const RunConfig& c) {

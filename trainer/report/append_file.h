@@ -17,9 +17,9 @@ class AppendFile {
   AppendFile& operator=(const AppendFile&) = delete;
 
   void keep(std::string_view bytes) { kept_ += bytes; }  // until the next write()
-  // Writes what is kept. Returns false, and keeps it, if it cannot be written now; errno has the reason.
+  // Writes the kept bytes. If that fails, returns false, keeps the bytes and leaves the reason in errno.
   bool write();
-  void flush();  // throws an Error of kind io if it cannot be written
+  void flush();  // writes the kept bytes, or throws an Error of kind io
 
  private:
   std::string path_, kept_;

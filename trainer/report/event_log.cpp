@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-// Calls visit(record) for each finished line until it returns false. Returns the offset of the line where it stopped.
+// Calls visit(record) for each finished line until visit() returns false. Returns the offset of the first other line.
 size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
   const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
   require_plain_log(path);
@@ -51,7 +51,7 @@ EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_d
 }
 
 void EventLog::keep(const nlohmann::ordered_json& record) {
-  // A model may write a byte that is not a character.
+  // A model may write bytes that are not valid UTF-8.
   file_->keep(record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -70,13 +70,13 @@ nlohmann::json parse_record(std::string_view line, const std::string& path, int6
   nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
     fail(ErrorKind::data,
-         fmt::format("{}:{}: not a record of a step; the file is damaged; move it away to continue without its records",
-                     path, number));
+         fmt::format("{}:{}: not a record of a step; move this damaged file away to continue without its records", path,
+                     number));
   const auto schema = record.find("schema");
   if (schema != record.end() && *schema > kLogSchema)
     fail(ErrorKind::data,
-         fmt::format("{}:{}: a later version of weft wrote these records (schema {}; this one reads up to {})", path,
-                     number, printable(schema->dump()), kLogSchema));
+         fmt::format("{}:{}: written by a later version of weft (schema {}; this version reads up to {})", path, number,
+                     printable(schema->dump()), kLogSchema));
   return record;
 }
 

@@ -19,7 +19,7 @@ constexpr EnumNames<CurveAxis, 3> enum_names(CurveAxis) {
 
 struct RunPlace {  // progress of a run on each axis
   int64_t step = 0;
-  double target_tokens = 0, seconds = 0;  // over all steps
+  double target_tokens = 0, seconds = 0;  // sums over all steps
 
   void pass(const nlohmann::json& record);  // takes the next record of the log
   double on(CurveAxis axis) const;
@@ -34,7 +34,7 @@ std::vector<std::string> drawable_names(const std::vector<nlohmann::json>& log);
 // REQUIRES: the scores of the log are in their validations (with_scores).
 ChartSeries curve_of(const std::vector<nlohmann::json>& log, const std::string& name, CurveAxis axis);
 
-// Returns the shortest ends of the paths that distinguish the folders. Equal paths get equal names.
+// Returns the shortest path suffixes that distinguish the folders. Equal paths get equal names.
 std::vector<std::string> distinct_names(const std::vector<std::string>& folders);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/report/log_follower.cpp: detects from the last line that it read whether the log still starts as it did.
+// trainer/report/log_follower.cpp: detects that a log was cut off if the last line read is no longer in its place.
 #include "trainer/report/log_follower.h"
 
 #include <fstream>

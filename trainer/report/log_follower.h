@@ -13,11 +13,11 @@ class LogFollower {
   explicit LogFollower(std::string path) : path_(std::move(path)) {}
 
   // Calls add(record) for new records. If a resumed run cut off the records that it repeats, calls clear() and then
-  // adds the complete log again. A log that does not exist yet is empty. Throws an Error where read_event_log() does.
+  // adds the complete log again. A log that does not exist yet is empty. Throws the Errors of read_event_log().
   void update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add);
 
  private:
-  std::string path_, last_line_;  // includes its line end
+  std::string path_, last_line_;  // last_line_ includes '\n'
   size_t read_ = 0;               // bytes of complete lines
   int64_t lines_ = 0;
 };

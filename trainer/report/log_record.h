@@ -1,6 +1,6 @@
 // trainer/report/log_record.h: reads single values of a record of log.jsonl (docs/formats/log-format.md).
 //
-// A log may come from elsewhere, so a value that is missing or has another type counts as absent.
+// A log may come from another program, so a value that is missing or has the wrong type counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ inline std::vector<std::string> texts_at(const nlohmann::json& record, const std
   return texts;
 }
 
-// Recognize a validation's record, and the keys of the scores of its sets.
+// Recognize the record of a validation, and the keys of the scores of its sets.
 inline bool is_validation(const nlohmann::json& record) { return record.contains("valid_loss"); }
 inline bool is_score_key(const std::string& key) { return key == "score" || key.ends_with(".score"); }
 
-// Names of a validation's sets, for validation_key(); one without a name is "".
+// Returns the names of a validation's sets for validation_key(). A set without a name is "".
 inline std::vector<std::string> sets_of(const nlohmann::json& validation) {
   std::vector<std::string> names = texts_at(validation, "sets");
   if (names.empty()) names.emplace_back();

@@ -1,4 +1,4 @@
-// trainer/report/protobuf.h: writes the part of the wire format of Protocol Buffers that TensorBoard's events need.
+// trainer/report/protobuf.h: writes the part of the Protocol Buffers wire format that TensorBoard's events need.
 //
 // Four small messages are written and none is read. libprotobuf, with generated code and its compiler, would be a large
 // dependency for that.

@@ -1,4 +1,4 @@
-// trainer/report/tensorboard.cpp: frames scalars, texts and pictures of each kind of record with checksums.
+// trainer/report/tensorboard.cpp: encodes records as scalars, texts and pictures, framed with checksums.
 #include "trainer/report/tensorboard.h"
 
 #include <fmt/format.h>
@@ -95,8 +95,8 @@ class Summary {  // the values of one event
   ProtoMessage values_;
 };
 
-// Tags of corpora are as in the log: corpus_nll/FOLDER and epochs/FOLDER. `stage` is the stage of the step before, and
-// becomes the stage of this one.
+// Tags of corpora are as in the log: corpus_nll/FOLDER and epochs/FOLDER. `stage` is the stage of the previous step and
+// is set to the stage of this step.
 void add_step(const nlohmann::json& record, std::string& stage, Summary& to) {
   if (const std::string now = text_at(record, "stage"); now != stage) to.text("stages", plain(stage = now));
   for (const auto& [key, value] : record.items())
@@ -114,7 +114,7 @@ void add_step(const nlohmann::json& record, std::string& stage, Summary& to) {
       to.scalar(fmt::format("speed/{}_per_second", side), *tokens / seconds);
 }
 
-// Returns an empty matrix if it is not a matrix of numbers, because the log may come from elsewhere.
+// Returns an empty matrix if `rows` is not a matrix, because the log may come from another program.
 std::vector<std::vector<double>> matrix_of(const nlohmann::json& rows) {
   std::vector<std::vector<double>> matrix;
   for (const nlohmann::json& row : rows.is_array() ? rows : nlohmann::json::array()) {
@@ -125,7 +125,7 @@ std::vector<std::vector<double>> matrix_of(const nlohmann::json& rows) {
   return matrix;
 }
 
-// Rows are tokens of the translation, columns those of the source. The darkest cell is the largest weight.
+// Rows are tokens of the translation, and columns are tokens of the source. The largest weight has the darkest cell.
 void add_attention(const nlohmann::json& attention, Summary& to) {
   const std::vector<std::vector<double>> weights = matrix_of(attention.value("weights", nlohmann::json()));
   if (weights.empty()) return;
@@ -160,8 +160,8 @@ void add_scores_of(const nlohmann::json& record, Summary& to) {
     if (is_score_key(key)) to.scalar("valid/" + key, value);
 }
 
-// Empties Weft's event files in the folder and returns their paths in order. The last few are kept, because a
-// TensorBoard that has one open would not look for the next if it were deleted.
+// Removes Weft's event files in the folder and returns their paths in order. The last few are emptied instead, because
+// a TensorBoard that has a file open would not look for the next file if the open file were deleted.
 std::vector<fs::path> emptied_files(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;

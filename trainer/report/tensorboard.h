@@ -1,10 +1,9 @@
-// trainer/report/tensorboard.h: writes the records of log.jsonl (docs/formats/log-format.md) to an event file for
-// TensorBoard.
+// trainer/report/tensorboard.h: writes log.jsonl (docs/formats/log-format.md) to an event file for TensorBoard.
 //
-// The event file contains nothing that the log lacks, so it is never resumed. Each start writes a new one from the log,
-// from which the steps that will be repeated are already cut off, and then appends. Each file starts with a session
-// start at step 0, which makes an open TensorBoard forget the file before. docs/monitoring.md lists the tags. The
-// format is TFRecord frames around Event messages (tensorflow/core/util/event.proto).
+// The event file contains nothing that the log lacks, so it is never resumed. Each start writes a new file from the
+// log, from which the steps to be repeated are already cut off, and then appends to the file. Each file starts with a
+// session start at step 0, which makes an open TensorBoard discard the previous file. docs/monitoring.md lists the
+// tags. The format is TFRecord frames around Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,22 +17,22 @@ namespace weft {
 class TensorBoardEncoder {
  public:
   static std::string begin(const std::string& config, double time);  // start of a file; shows `config` as text
-  std::string events(const nlohmann::json& record);                  // as frames; call it in the order of the log
+  std::string events(const nlohmann::json& record);                  // frames; call it in the order of the log
 
  private:
-  double seconds_ = 0;  // sum over the steps so far: the time of records without one
+  double seconds_ = 0;  // sum over the steps so far, used for records without a time
   std::string stage_;   // stage of the data at the last step
 };
 
 class TensorBoardLog {
  public:
-  // Starts a new file in `folder`, which is made if necessary. Weft's earlier event files there are emptied. The last
-  // few are kept because a TensorBoard may be reading them. Errors are of kind io.
+  // Starts a new file in `folder`, which is created if necessary. Removes Weft's earlier event files there, except for
+  // the last few, which it empties because a TensorBoard may be reading them. Errors are of kind io.
   TensorBoardLog(const std::string& folder, const std::string& config);
   ~TensorBoardLog() { file_->write(); }
 
-  // Events reach the file at most once per second, and with the last record, so a run's steps do not wait for its disk.
-  // What cannot be written, for example to a full disk, stays in memory, and these return false.
+  // Writes events at most once per second, and with the last record, so that the steps of a run do not wait for the
+  // disk. Events that cannot be written, for example to a full disk, stay in memory, and both functions return false.
   bool write(const nlohmann::json& record);
   bool write_kept() { return is_written_ = file_->write(); }
   void flush() { file_->flush(); }  // throws an Error of kind io if events cannot be written

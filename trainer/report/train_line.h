@@ -7,7 +7,7 @@
 namespace weft {
 
 struct TrainStatus {
-  int64_t step = 0, total_steps = 0;  // total_steps is 0 if the time of the run ends first
+  int64_t step = 0, total_steps = 0;  // total_steps is 0 if train.minutes ends the run first
   std::string data;                   // stage and epochs, if there are stages or a mix; otherwise empty
   double fraction = 0;                // progress of the whole run, by steps or by minutes, whichever ends first
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;

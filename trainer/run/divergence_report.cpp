@@ -8,8 +8,8 @@ namespace weft {
 std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise) {
   if (found == Divergence::loss)
     return fmt::format(
-        "step {}: the run has diverged: its nll is {:.4g}, and in each of {} steps it was more than {:g} above its "
-        "lowest mean, {:.4g} (train.divergence_rise)",
+        "step {}: the run has diverged: its nll is {:.4g}, and for {} steps it was more than {:g} above its lowest "
+        "mean of {:.4g} (train.divergence_rise)",
         report.step, report.nll(), DivergenceRule::kWindow, rise, state.lowest);
   return fmt::format(
       "step {}: the run has diverged: {} steps in a row had gradients that are not finite "

@@ -1,4 +1,4 @@
-// trainer/run/divergence_report.h: describes a diverged run, as parts of one line.
+// trainer/run/divergence_report.h: describes a diverged run and the remedy, as parts of one line.
 #pragma once
 
 #include <string>

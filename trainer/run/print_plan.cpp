@@ -9,12 +9,12 @@
 namespace weft {
 namespace {
 
-// Returns the ranks of a plan that is made on one rank.
+// Returns the number of ranks to plan for if only one rank runs.
 int planned_ranks(const RunConfig& c) {
   constexpr int64_t kMax = 1 << 20;
   const int64_t dp = std::max<int64_t>(c.parallel.dp, 1), tp = c.parallel.tp;
   if (dp > kMax || tp > kMax || dp * tp > kMax)
-    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {}: at most {} ranks", dp, tp, kMax));
+    fail(ErrorKind::usage, fmt::format("parallel.dp = {} x parallel.tp = {} must be at most {} ranks", dp, tp, kMax));
   return static_cast<int>(dp * tp);
 }
 

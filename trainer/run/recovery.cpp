@@ -1,4 +1,4 @@
-// trainer/run/recovery.cpp: judges steps, and goes back.
+// trainer/run/recovery.cpp: judges steps, and goes back to good parameters.
 #include "trainer/run/recovery.h"
 
 #include "tensor/error.h"
@@ -7,11 +7,11 @@
 
 namespace weft {
 
-// Skipped steps that lower the loss scale are part of f16's search for it, so only the others count. All ranks see the
-// same numbers and decide the same.
+// Skipped steps that lower the loss scale are part of f16's search for a scale, so only other skipped steps count. All
+// ranks see the same numbers and decide the same.
 void Recovery::observe(const StepReport& r) {
   const TrainConfig& t = run_.config().train;
-  if (!r.skipped() && r.totals.target_weight == 0) return;  // it has no loss
+  if (!r.skipped() && r.totals.target_weight == 0) return;  // the step has no loss
   const bool lost = r.skipped() && !LossScaler::can_lower(r.loss_scale);
   DivergenceState& state = run_.state.divergence;
   const Divergence found = DivergenceRule(t.divergence_rise).observe(state, r.step, r.nll(), lost);
@@ -29,11 +29,11 @@ void Recovery::guard(const std::function<void()>& part) {
   }
 }
 
-// Steps and data continue, so the sentences since that checkpoint are not repeated.
+// Steps and data position continue, so the run does not repeat the sentences read since that checkpoint.
 void Recovery::go_back(const std::string& reason) {
   TrainState& state = run_.state;
   const OnDivergence chosen = run_.config().train.on_divergence;
-  checkpoints_.settle();  // so that those on disk do not depend on how fast they are written
+  checkpoints_.settle();  // so that the checkpoints on disk do not depend on the speed of saves
   const std::string good = checkpoints_.newest_known_good();
   const bool may = chosen == OnDivergence::rollback && state.divergence.rollbacks < DivergenceRule::kMaxRollbacks;
   const std::string advice = advice_after_divergence(good, chosen, run_.data.stages().schedule(run_.config()).section);

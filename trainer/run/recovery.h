@@ -17,11 +17,11 @@ class Recovery {
   Recovery(const RunContext& run, RunCheckpoints& checkpoints, Validator& validator)
       : run_(run), checkpoints_(checkpoints), validator_(validator) {}
 
-  // Call it after each step. Throws an Error of kind diverged, which ends the run, if it has diverged and may not go
-  // back.
+  // Call it after each step. Throws an Error of kind diverged, which ends the run, if the run has diverged and may not
+  // go back.
   void observe(const StepReport& report);
-  // Runs a part of a save, or a validation. A model with numbers that are not finite has diverged as well and is not
-  // committed. Then the run goes back, and the part runs again.
+  // Runs a part of a save, or a validation. If it throws an Error of kind diverged, because a number of the model is
+  // not finite, goes back and runs the part again.
   void guard(const std::function<void()>& part);
 
  private:

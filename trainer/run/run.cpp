@@ -25,7 +25,7 @@ class Run {
   Run(const RunContext& run, SignalWatch& signals) : run_(run), signals_(signals) {}
 
   void take_initial_values();  // for a new run
-  // `folder` is set on the main rank. `kept_gemms` are the choices of an earlier start.
+  // `folder` is set on the main rank. `kept_gemms` are the GEMM choices of an earlier start.
   void start(const RunFolder* folder, const std::string& plan, const std::string& kept_gemms);
   int loop();  // returns the exit status
 
@@ -71,7 +71,7 @@ void Run::start(const RunFolder* folder, const std::string& plan, const std::str
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
     run_.log.open(*folder_, plan, run_.prepared.config_text, run_.state);
-    folder_->note_started();  // a start that fails leaves it
+    folder_->note_started();  // a start that fails keeps `finished`
   });
   if (config.train.tune_gemm)
     if (const std::string timed = tune_gemms(run_.trainer, config.train.output, kept_gemms, world); !timed.empty())
@@ -101,7 +101,7 @@ int Run::loop() {
   return finish(end);
 }
 
-// Completes what an earlier start put off, and returns whether there is more to do.
+// Completes what an earlier start postponed. Returns why the run ends, or RunEnd::none if there is more to do.
 RunEnd Run::begin() {
   const bool time_is_over = run_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1;
   RunEnd end = end_after(time_is_over ? StopRequest::finish : StopRequest::none);
@@ -120,8 +120,8 @@ RunEnd Run::begin() {
   return end == RunEnd::none || end == RunEnd::stop || validator_.wait_for_scores() ? end : RunEnd::stop;
 }
 
-// Returns this rank's pending request, the end of the run's time, or a save that is due. Clocks differ between ranks,
-// so the main rank's decides.
+// Returns this rank's pending request, or a stronger one because the run's time is over or a save is due. Clocks differ
+// between ranks, so the main rank's clock decides.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   if (!run_.is_main_rank()) return asked;
@@ -142,7 +142,7 @@ RunEnd Run::end_after(StopRequest request) const {
   return validator_.out_of_patience() ? RunEnd::patience : end_of_work(request);
 }
 
-// Marks where a run or its stage starts. What was recorded of the losses of other data no longer counts.
+// Records the position at which a run or a stage starts. Losses recorded on a different mix no longer count.
 void Run::take_snapshot_of_data() {
   const std::vector<PastStage> before = std::move(run_.state.data.stages);
   checkpoints_.snapshot();
@@ -173,11 +173,11 @@ StepReport Run::step() {
   run_.state.seconds += report.seconds;
   run_.log.step(report, so_far(run_.data, run_.state.seconds, run_.config().train.steps));
   if (const auto damage = run_.data.damage_of_next_stage())
-    run_.log.message(fmt::format("{}: {}", describe_next_stage(run_.data.stages(), "could not start now"), *damage));
+    run_.log.message(fmt::format("{}: {}", describe_next_stage(run_.data.stages(), "cannot start yet"), *damage));
   return report;
 }
 
-// Validates if that is due. A stop after the last step puts off its validation as well.
+// Validates if a validation is due. A stop also postpones the validation after the last step.
 RunEnd Run::validate(StopRequest request) {
   validator_.take_scores();
   const bool is_last = end_of_work(request) != RunEnd::none;
@@ -185,7 +185,7 @@ RunEnd Run::validate(StopRequest request) {
   recovery_.guard([&] { is_done = validator_.validate(is_last); });
   const RunEnd end = is_done ? end_after(request) : RunEnd::stop;
   if (end == RunEnd::none || end == RunEnd::stop) return end;
-  return validator_.wait_for_scores() ? end_after(request) : RunEnd::stop;  // the scores may be better ones
+  return validator_.wait_for_scores() ? end_after(request) : RunEnd::stop;  // the scores may show a new best
 }
 
 void Run::save(bool last) {
@@ -216,8 +216,8 @@ std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& 
   return folder;
 }
 
-// A run that resumes locks its folder before it reads it. A new run makes its folder, or sets an older run aside, when
-// everything else is ready, so a run that cannot start changes nothing.
+// A resumed run locks its folder before it reads from it. A new run makes its folder, or sets an older run aside, only
+// when everything else is ready, so a run that cannot start changes nothing.
 int run_on(const Mesh& mesh, ResolvedRun resolved) {
   Communicator& world = mesh.world();
   const TrainConfig t = resolved.config.train;

@@ -1,8 +1,8 @@
 // trainer/run/run.h: runs training from a configuration to the last checkpoint.
 //
-// The run's folder (train.output) contains config.cfg, log.jsonl, tensorboard/, checkpoints/ with `latest` and `best`.
-// The same command resumes from the newest intact checkpoint: bit for bit on the same grid, up to rounding on another
-// one.
+// The run's folder (train.output) contains config.cfg, log.jsonl, tensorboard/, and checkpoints/ with the links
+// `latest` and `best`. The same command resumes from the newest intact checkpoint: bit for bit on the same grid, up to
+// rounding on a different grid.
 #pragma once
 
 #include "parallel/communicator.h"

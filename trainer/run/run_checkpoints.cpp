@@ -42,7 +42,7 @@ bool RunCheckpoints::is_due() const {
   return is_wanted_ || (config_.save_every > 0 && run_.state.step % config_.save_every == 0);
 }
 
-// Returns the steps among the best, and those whose scores are awaited.
+// Returns the steps of the best checkpoints, and the steps whose scores are still awaited.
 std::vector<int64_t> RunCheckpoints::needed_steps() const {
   std::vector<int64_t> steps;
   if (run_.best_rule().needs_score())
@@ -136,7 +136,7 @@ void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
     if (e.kind() != ErrorKind::io || last) throw;
     retry_at_ = run_.state.seconds + kSecondsToRetry;
     run_.log.message(
-        fmt::format("NOT SAVED: {}; training continues and tries again in {:.0f} s; the newest checkpoint is {}",
+        fmt::format("NOT SAVED: {}; training continues and saves again in {:.0f} s; the newest checkpoint is {}",
                     e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
   }
 }
@@ -148,7 +148,7 @@ void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_
   if (is_best) point_to(root_, "best", folder);
   try {
     prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, needed);
-  } catch (const Error& e) {  // the new one is saved nevertheless
+  } catch (const Error& e) {  // the new checkpoint is saved nevertheless
     not_pruned_ = e.what();
   }
 }

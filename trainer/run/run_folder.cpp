@@ -29,9 +29,9 @@ FileDescriptor locked(const std::string& path) {
   if (!file) fail(ErrorKind::io, fmt::format("train.output: cannot make {}: {}", path, std::strerror(errno)));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail(ErrorKind::usage,
-         fmt::format("another run is using {}: give another train.output (under Slurm: srun --mpi=pmix)",
+         fmt::format("another run is using {}: give a different train.output (under Slurm: srun --mpi=pmix)",
                      fs::path(path).parent_path().string()));
-  return file;  // the file system has no locks, so continue without
+  return file;  // unlocked if the file system has no locks
 }
 
 void set_aside(const std::string& path) {
@@ -41,11 +41,11 @@ void set_aside(const std::string& path) {
   rename_durably(path, aside);
 }
 
-// Rejects folders that would hide the run from `weft verify`, `inspect` and `average`, or be hidden by it.
+// Rejects a folder whose contents would hide the run from `weft verify`, `inspect` and `average`, or be hidden by it.
 void refuse_folder_of_others(const std::string& path) {
   const bool corpus = fs::exists(path + "/" + kManifestFile);
   if (corpus || fs::exists(path + "/" + kManifestName) || !step_folders(path).empty())
-    fail(ErrorKind::usage, fmt::format("train.output = {} contains {}, but not a run: give another folder", path,
+    fail(ErrorKind::usage, fmt::format("train.output = {} contains {}, but not a run: give a different folder", path,
                                        corpus ? "a packed corpus" : "checkpoints"));
 }
 
@@ -60,7 +60,7 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
   if (!fs::exists(checkpoints())) refuse_folder_of_others(path);
   lock_ = locked(path + "/.lock");
-  if (fresh || !fs::exists(checkpoints())) {  // without its checkpoints a run starts again, but keeps its log
+  if (fresh || !fs::exists(checkpoints())) {  // a run without checkpoints starts from scratch, but its log is kept
     set_aside(checkpoints());
     set_aside(log());
   }
@@ -70,8 +70,8 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
 void RunFolder::require_visible(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path + "/checkpoints", error))
-    fail(ErrorKind::usage, fmt::format("train.output = {}: the folder that rank 0 made is not visible on this host: "
-                                       "give one on a file system that all hosts share",
+    fail(ErrorKind::usage, fmt::format("train.output = {}: the folder made by rank 0 is not visible on this host: give "
+                                       "a folder on a file system that all hosts share",
                                        path));
 }
 

@@ -1,7 +1,8 @@
 // trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, tensorboard/, checkpoints/, tuned_gemms,
 // finished; used by one run at a time.
 //
-// Only world rank 0 makes one, but all ranks write checkpoints in it. Errors are of kind io, or usage if it is in use.
+// Only world rank 0 constructs one, but all ranks write checkpoints to the folder. Errors are of kind io, or usage if
+// another run uses the folder.
 #pragma once
 
 #include <cstdint>

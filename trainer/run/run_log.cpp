@@ -108,7 +108,7 @@ void RunLog::write(nlohmann::ordered_json record) {
   }
   const bool written = events_->write(record);
   if (is_written_ && !written)
-    message("NOT LOGGED: log.jsonl cannot be written now; its records are kept in memory until it can");
+    message("NOT LOGGED: log.jsonl cannot be written; its records are kept in memory until this works again");
   is_written_ = written;
   if (tensorboard_) report_events(tensorboard_->write(record));
 }
@@ -116,8 +116,8 @@ void RunLog::write(nlohmann::ordered_json record) {
 void RunLog::report_events(bool written) {
   if (has_events_ && !written)
     message(
-        "NO EVENTS: tensorboard/ cannot be written now; they are kept in memory, and written from log.jsonl by the "
-        "next start");
+        "NO EVENTS: tensorboard/ cannot be written; its events are kept in memory, and the next start writes them from "
+        "log.jsonl");
   has_events_ = written;
 }
 
@@ -249,15 +249,15 @@ void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
       epochs.size() == 1 ? "starts" : "start",
       100 * stage_source_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
       100 * stage_target_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.rows)),
-      run.dropped == 0 ? "" : fmt::format("; {} pairs left out, longer than a block (batch.rows)", run.dropped),
-      run.below_score == 0 ? "" : fmt::format("; {} with a score below min_score", run.below_score)));
+      run.dropped == 0 ? "" : fmt::format("; {} pairs longer than a block (batch.rows) were left out", run.dropped),
+      run.below_score == 0 ? "" : fmt::format("; {} had a score below min_score", run.below_score)));
 }
 
 void RunLog::report_skipped(const StepReport& r) {
   if (!r.skipped() && r.totals.target_weight == 0)
-    message(fmt::format("step {}: all its pairs have weight 0; no rank takes the step", r.step));
+    message(fmt::format("step {}: all of its pairs have weight 0, so no rank takes the step", r.step));
   if (!r.skipped()) return;
-  message(fmt::format("step {}: a gradient is not finite; all ranks skip the step{}", r.step,
+  message(fmt::format("step {}: a gradient is not finite, so all ranks skip the step{}", r.step,
                       LossScaler::can_lower(r.loss_scale)
                           ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale)
                           : fmt::format(" (epoch {}, loss scale {:.0f}, {})", r.epoch(), r.loss_scale, r.not_finite)));
@@ -290,7 +290,7 @@ void RunLog::score(const CommandScore& s, const std::string& verdict) {
   if (!s.failure.empty()) {
     record["no_score"] = s.failure;
     write(std::move(record));
-    message(fmt::format("step {}: NO SCORE of train.validate_command: {}; training continues", s.step, s.failure));
+    message(fmt::format("step {}: NO SCORE from train.validate_command: {}; training continues", s.step, s.failure));
     return;
   }
   std::string text;

@@ -25,9 +25,9 @@
 namespace weft {
 
 struct RunSoFar {                        // after a step
-  double seconds = 0;                    // in all its steps
+  double seconds = 0;                    // in all steps
   int64_t dropped = 0, below_score = 0;  // pairs left out
-  int64_t last_step = 0;                 // maximum
+  int64_t last_step = 0;                 // an upper bound
   std::optional<int64_t> stages_end;     // StageRun::expected_end()
 };
 
@@ -36,7 +36,8 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);
 class RunLog {
  public:
   RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
-  // Call it on the main rank once the run's folder exists. Writes a record with `plan` before this start's first one.
+  // Call it on the main rank once the run's folder exists. A record with `plan` is written before the first other
+  // record of this start.
   void open(const RunFolder& folder, const std::string& plan, const std::string& config, const TrainState& state);
 
   void set_limits(const StepLimits& limits) { limits_ = limits; }
@@ -64,7 +65,7 @@ class RunLog {
   RunConfig config_;
   const Mesh& mesh_;
   const std::vector<Stage> stages_;
-  const bool has_corpora_;                // more than one, in one stage or in all
+  const bool has_corpora_;                // true if the stages use more than one corpus
   const std::vector<std::string> hosts_;  // hosts of the ranks
   StatusRow progress_;
   std::optional<EventLog> events_;
@@ -78,8 +79,8 @@ class RunLog {
   struct Epoch {
     int64_t number = 0, said_at = 0;  // a step
   };
-  std::vector<Epoch> epochs_;                                     // for each corpus of the stage
-  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // steps and tokens, since the start or in the stage
+  std::vector<Epoch> epochs_;                                     // per corpus of the stage
+  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // steps and tokens of this start in the stage
 };
 
 }  // namespace weft

@@ -22,11 +22,13 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
   lines.insert(lines.end(), changes.begin(), changes.end());
   // All other changes were rejected.
   for (const ChangedOption& o : changed_options(kept_config(checkpoint), run.kept))
-    lines.push_back(!o.to.empty() && o.on_resume == OnResume::has_no_effect
-                        ? fmt::format("{} = {} has no effect: the weights are that checkpoint's; a new run (another "
-                                      "train.output, or train.fresh=true) starts with it",
-                                      o.name, printable(o.to))
-                        : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+    lines.push_back(
+        !o.to.empty() && o.on_resume == OnResume::has_no_effect
+            ? fmt::format(
+                  "{} = {} has no effect, because the weights come from that checkpoint: start a new run to use it (a "
+                  "different train.output, or train.fresh=true)",
+                  o.name, printable(o.to))
+            : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
   const bool has_ema = run.config.train.ema > 0;
   if (has_ema != has_average(checkpoint))
     lines.emplace_back(has_ema ? "train.ema: the average of the weights starts from that checkpoint's weights"
@@ -57,14 +59,13 @@ std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& st
   if (begun == all.size()) return text;
   std::string names;
   for (size_t i = begun; i < all.size(); ++i) names += (names.empty() ? "" : ", ") + all[i].name;
-  return text + fmt::format("; in stage {} of {}, {}; {} did not start", begun, all.size(), all[begun - 1].name, names);
+  return text + fmt::format(", in stage {} of {}, {}; {} did not start", begun, all.size(), all[begun - 1].name, names);
 }
 
 std::string describe_next_step(const std::string& output, int64_t dropped) {
   return fmt::format(
       "{}use it: weft translate --checkpoint {}",
-      dropped == 0 ? "" : fmt::format("{} pairs were longer than a block (batch.rows) and left out; ", dropped),
-      output);
+      dropped == 0 ? "" : fmt::format("{} pairs longer than a block (batch.rows) were left out; ", dropped), output);
 }
 
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step) {

@@ -11,17 +11,17 @@
 
 namespace weft {
 
-// Returns one line each on where the run resumes and what has changed since the checkpoint, including `changes` of the
-// stages. Call it on the main rank. REQUIRES: `state` and `stages` are those of the checkpoint.
+// Returns lines that describe where the run resumes and what has changed since the checkpoint, including `changes` of
+// the stages. Call it on the main rank. REQUIRES: `state` and `stages` were loaded from the checkpoint.
 std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun& stages,
                                          const std::vector<std::string>& changes, const TrainState& state);
 
 // Returns "stage 3 of 4, clean, cannot start".
 std::string describe_next_stage(const StageRun& stages, const std::string& what);
 
-// Describe a finished run with the stages that did not start, and one that resumes with nothing left to do.
+// Describe a finished run with the stages that did not start, and a resumed run that has nothing left to do.
 std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& stages, int64_t step);
-// The command to go on with, and how many pairs were too long for a block.
+// Returns the command to run next, and how many pairs were too long for a block.
 std::string describe_next_step(const std::string& output, int64_t dropped);
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step);
 

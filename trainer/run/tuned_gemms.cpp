@@ -1,4 +1,4 @@
-// trainer/run/tuned_gemms.cpp: reads and writes the choices of a run.
+// trainer/run/tuned_gemms.cpp: reads and writes the GEMM choices of a run.
 #include "trainer/run/tuned_gemms.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/run/tuned_gemms.h: keeps what train.tune_gemm chose, for the next start, in `tuned_gemms` of a run's folder.
+// trainer/run/tuned_gemms.h: keeps the choices of train.tune_gemm for the next start, in RUN/tuned_gemms.
 //
 // The file contains the text of Context::Runtime::tune, then a line with its SHA-256.
 #pragma once
@@ -15,8 +15,8 @@ namespace weft {
 std::string read_tuned_gemms(const std::string& run);
 void write_tuned_gemms(const std::string& run, const std::string& text);
 
-// Times the products for which `kept`, the main rank's choices, has none. The run's folder keeps the choices, because
-// another start would choose differently. All ranks call it. Returns a line for the log; "" if nothing was timed.
+// Times the products missing from `kept`, the main rank's choices. Stores the choices in the run's folder, because a
+// later start might choose differently. All ranks call it. Returns a line for the log; "" if nothing was timed.
 std::string tune_gemms(Trainer& trainer, const std::string& run, const std::string& kept, Communicator& world);
 
 }  // namespace weft

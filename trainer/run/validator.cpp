@@ -35,7 +35,7 @@ bool Validator::validate(bool last) {
   state.validation_due = !report;
   if (!report) return false;
   const bool is_scored = scores_ && scores_->add(*report, state);
-  std::string verdict = "its score decides";
+  std::string verdict = "waiting for its score";
   bool is_kept = is_scored;
   if (!run_.best_rule().needs_score()) verdict = record(report->numbers(), report->step, is_kept);
   if (is_kept) checkpoints_.want(/*is_best=*/!run_.best_rule().needs_score() && state.best.step == report->step);
@@ -43,12 +43,12 @@ bool Validator::validate(bool last) {
   if (scores_ && !is_scored)
     run_.log.score({.step = report->step,
                     .scores = {},
-                    .failure = fmt::format("{} earlier validations still wait for theirs", ValidationScores::kMaxDue)},
+                    .failure = fmt::format("{} earlier validations still need a score", ValidationScores::kMaxDue)},
                    "");
   return true;
 }
 
-// Records the validation after `step`. Returns the words of the log, and whether its checkpoint is among the best.
+// Records the validation after `step`. Returns the verdict for the log. Sets whether the checkpoint is among the best.
 std::string Validator::record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept) {
   BestScore& best = run_.state.best;
   const TrainConfig& t = run_.config().train;
@@ -69,7 +69,7 @@ void Validator::take_scores() {
 void Validator::record_score(const ScoredValidation& scored) {
   const CommandScore& score = scored.command;
   if (!run_.best_rule().needs_score() || !score.failure.empty()) return run_.log.score(score, "");
-  const bool is_of_now = score.step == run_.state.step;  // at the end: the save follows
+  const bool is_of_now = score.step == run_.state.step;  // at the end of a run, before its last save
   if (!is_of_now && !checkpoints_.has(score.step)) checkpoints_.settle();
   const bool is_saved = checkpoints_.has(score.step);
   if (!is_saved && !is_of_now) return run_.log.score(score, "not chosen: its checkpoint was not saved");

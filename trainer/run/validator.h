@@ -1,4 +1,4 @@
-// trainer/run/validator.h: decides when a validation of a run is due, what is best, and when patience is out.
+// trainer/run/validator.h: decides when a validation is due, which checkpoint is best, and when patience is out.
 //
 // Every rank owns one and makes the same calls.
 #pragma once
@@ -18,18 +18,19 @@ class Validator {
   Validator(const RunContext& run, RunCheckpoints& checkpoints);
 
   void resume();                             // from run.state
-  std::vector<std::string> remarks() const;  // lines on the sets for the start of the run
-  // Validates the current step if that is due. `last`: the run ends with it. Returns false if a stop was requested
-  // first; then it is still due when the run resumes. Throws an Error of kind diverged if a loss or a prediction is not
-  // finite.
+  std::vector<std::string> remarks() const;  // about the sets, for the start of the run
+  // Validates the current step if a validation is due. `last`: the run ends with this step. Returns false if a stop was
+  // requested first; then the validation is still due when the run resumes. Throws an Error of kind diverged if a loss
+  // or a prediction is not finite.
   bool validate(bool last);
-  void take_scores();  // those that train.validate_command has returned since the last call
-  // Call it at the end of a run. Returns false if a stop was requested first; the scores are then due after resuming.
+  void take_scores();  // takes scores that train.validate_command has returned since the last call
+  // Call it at the end of a run. Returns false if a stop was requested first; then the scores are still due when the
+  // run resumes.
   bool wait_for_scores();
   bool out_of_patience() const;
   void begin_stage();                // after the data entered the next stage
   void drop_after(int64_t step);     // drops validations of steps that are undone
-  void remove_texts(int64_t saved);  // texts that no run needs that resumes from this step's checkpoint
+  void remove_texts(int64_t saved);  // texts not needed by a run that resumes from this step
 
  private:
   std::string record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept);

@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr const char* kOtherwise = "use another --train.output, or --train.fresh=true";
+constexpr const char* kOtherwise = "use a different --train.output, or --train.fresh=true";
 
 std::string shown(const PastStage& stage) {
   const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(stage.corpora));
@@ -30,8 +30,8 @@ StageRun::StageRun(std::vector<Stage> stages) : stages_(std::move(stages)) {
   enter(0, /*first_step=*/0);
 }
 
-// A corpus is identified by its manifest, and new ones are appended. All are numbered at once, so that a run that
-// continues with appended stages numbers its own in the same way.
+// A corpus is identified by its manifest, and new corpora are appended. The corpora of all stages are numbered in
+// advance, so a run that resumes with appended stages numbers its earlier corpora in the same way.
 void StageRun::number_corpora() {
   for (Stage& stage : stages_)
     for (MixCorpus& corpus : stage.corpora) {
@@ -75,7 +75,7 @@ void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& 
   for (size_t i = 0; i < passed_.size() && i < corpora.size(); ++i) passed_[i] += corpora[i].passed;
 }
 
-// Returns the pairs of the end that counts epochs of a corpus; 0 if it does not count this one's.
+// Returns how many passed pairs of `corpus` end the stage; 0 if the stage does not count epochs of this corpus.
 int64_t StageRun::pairs_to_pass(const MixCorpus& corpus) const {
   const StageEnd& end = stage().end;
   return corpus.folder == end.epochs_of ? end.epochs * corpus.num_pairs : 0;
@@ -143,8 +143,8 @@ bool is_same_folder(const std::string& a, const std::string& b) {
   return a == b || std::filesystem::equivalent(a, b, failed);
 }
 
-// A position in the order of a corpus depends on the number of its pairs. Returns which changed corpora no stage has
-// used yet.
+// Rejects changes of a corpus in use, because a position in its order depends on its number of pairs. Returns a line
+// for each changed corpus that no stage has used yet.
 std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, const StageState& saved) {
   std::map<std::string, std::string> digests;  // current digests of the folders
   for (const Stage& stage : stages)
@@ -163,25 +163,26 @@ std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, 
         printable(changed->first));
     for (const PastStage& stage : saved.stages)
       if (std::ranges::find(stage.corpora, i, &MixCorpus::number) != stage.corpora.end())
-        fail(ErrorKind::usage, fmt::format("{}, so the run would lose its position in it; use the old one, or start a "
-                                           "new run from this one's weights (--train.init, another --train.output)",
-                                           text));
+        fail(ErrorKind::usage,
+             fmt::format("{}, so the run would lose its position in the data: use the old corpus, or start a new run "
+                         "from this run's weights (--train.init and a different --train.output)",
+                         text));
     said.push_back(text + "; no stage has used it yet");
   }
   return said;
 }
 
-// Stages may not be renamed. A stage without a name is data.train, which may later be given as a first stage.
+// Stages may not be renamed. A stage without a name is data.train, which may later be given as a named first stage.
 void require_same_names(const std::vector<Stage>& stages, const StageState& saved) {
   if (saved.stages.size() > stages.size())
-    fail(ErrorKind::usage, fmt::format("the run is in its stage {}, but now has {} in all: keep finished stages and "
-                                       "the current one, or {}",
+    fail(ErrorKind::usage, fmt::format("the run is in stage {}, but the options define only {}: keep the finished "
+                                       "stages and the current one, or {}",
                                        saved.stages.size(), stages.size(), kOtherwise));
   for (size_t i = 0; i < saved.stages.size(); ++i) {
     const std::string &before = saved.stages[i].name, &now = stages[i].name;
     if (before.empty() || before == now) continue;
-    fail(ErrorKind::usage, fmt::format("stage {} of the run is {}, now it is {}: started stages keep their "
-                                       "names and their order; append new ones, or {}",
+    fail(ErrorKind::usage, fmt::format("stage {} of the run was {}, but is now {}: started stages must keep their "
+                                       "names and order; append new stages, or {}",
                                        i + 1, printable(before), now.empty() ? "data.train" : now, kOtherwise));
   }
 }
@@ -193,12 +194,12 @@ void require_same_past(const std::vector<Stage>& stages, const StageState& saved
     const PastStage& before = saved.stages[i];
     if (is_same_mix(stages[i].corpora, before.corpora)) continue;
     if (i + 1 < saved.stages.size())
-      fail(ErrorKind::usage, fmt::format("stage {} of the run is over and was {}, now it is {}: finished stages cannot "
+      fail(ErrorKind::usage, fmt::format("finished stage {} of the run was {}, but is now {}: finished stages cannot "
                                          "change; append a stage, or {}",
                                          i + 1, shown(before), now(i), kOtherwise));
     if (before.name.empty())
-      fail(ErrorKind::usage, fmt::format("the run started with data.train = {}, now it is {}: it could not continue at "
-                                         "its position in the data; use the old value, or {}",
+      fail(ErrorKind::usage, fmt::format("the run started with data.train = {}, but it is now {}, so the run would "
+                                         "lose its position in the data: use the old value, or {}",
                                          shown(before), now(i), kOtherwise));
   }
 }
@@ -226,8 +227,8 @@ std::vector<std::string> StageRun::resume(const StageState& saved, StepCursor& c
       if (mix_.corpora[k].number == before.corpora[i].number) passed_[k] = saved.passed[i];
   if (is_same_mix(before.corpora, mix_.corpora)) return said;
   begin_mix(cursor);
-  said.push_back(
-      fmt::format("stage {} continues with another mix: {} (was {})", index_ + 1, shown(past_.back()), shown(before)));
+  said.push_back(fmt::format("stage {} continues with a different mix: {} (was {})", index_ + 1, shown(past_.back()),
+                             shown(before)));
   return said;
 }
 

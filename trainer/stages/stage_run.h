@@ -1,5 +1,5 @@
-// trainer/stages/stage_run.h: tracks a run in the stages of its data: what it has done in the current one, when it
-// enters the next, and how it continues from a checkpoint.
+// trainer/stages/stage_run.h: tracks a run in the stages of its data: its progress in the current stage, when it enters
+// the next stage, and how it continues from a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace weft {
 
-struct StageSchedule {  // the current one
+struct StageSchedule {  // the current schedule
   ScheduleConfig schedule;
   int64_t first_step = 0, total_steps = 0;
   std::string section = "schedule";  // section of its options: "schedule.lr", or "stage.NAME.schedule.lr"
@@ -25,7 +25,7 @@ struct StageSchedule {  // the current one
 // The stages of a run and its position in them; the same on all ranks.
 class StageRun {
  public:
-  explicit StageRun(std::vector<Stage> stages);  // starts a new run; all corpora are open
+  explicit StageRun(std::vector<Stage> stages);  // starts a new run; REQUIRES: all corpora are open
 
   size_t index() const { return index_; }
   const std::vector<Stage>& stages() const { return stages_; }
@@ -36,23 +36,23 @@ class StageRun {
 
   bool has_mixes() const;  // in any stage
 
-  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // corpora of the mix, on all ranks
+  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // of all ranks; corpora of the mix
   bool is_over() const;
   StageSchedule schedule(const RunConfig& config) const;
   // Enters the next stage. The corpora keep their positions in `cursor`.
   void advance(StepCursor& cursor);
 
-  // Returns where a new run starts, with as many streams as suit the stage with the most pairs.
+  // Returns where a new run starts, with a number of streams that suits the stage with the most pairs.
   StepCursor start(const BatchConfig& batch) const;
 
-  int64_t last_step(int64_t train_steps) const;  // a certain maximum for the run
-  // Returns where the stages are expected to end at the pace of the current one; nothing if that is unknown or there is
-  // no end. It does not depend on train.steps.
+  int64_t last_step(int64_t train_steps) const;  // an upper bound for the run
+  // Returns the step after which the last stage is expected to end at the pace of the current stage; nullopt if the end
+  // is unknown or there is none. Does not depend on train.steps.
   std::optional<int64_t> expected_end() const;
 
-  // Continues from a checkpoint. Throws an Error of kind usage unless started stages have the same names in the same
-  // order, finished ones the same mix, and corpora that they use the same pairs. The current stage may have another
-  // end, or another mix, which then starts at `cursor`. Returns a line on each such change.
+  // Continues from a checkpoint. Throws an Error of kind usage unless started stages keep their names and order,
+  // finished stages keep their mix, and corpora that were used keep their pairs. The current stage may get a different
+  // end, or a different mix, which then starts at `cursor`. Returns a line per change to be reported.
   std::vector<std::string> resume(const StageState& saved, StepCursor& cursor);
   StageState state() const;
 
@@ -62,12 +62,12 @@ class StageRun {
   int64_t pairs_to_pass(const MixCorpus& corpus) const;
   double steps_left() const;  // in the current stage, extrapolated
 
-  std::vector<Stage> stages_;       // their corpora have numbers
+  std::vector<Stage> stages_;       // their corpora are numbered
   std::vector<RunCorpus> corpora_;  // by number
   std::vector<PastStage> past_;
   size_t index_ = 0;
   Mix mix_;
-  bool weighted_ = false;  // some corpus of the run has weights, so all blocks contain them, as CUDA graphs need it
+  bool weighted_ = false;  // a corpus of the run has weights, so all blocks have them, which CUDA graphs need
   int64_t steps_ = 0, target_tokens_ = 0;
   std::vector<int64_t> passed_;
 };

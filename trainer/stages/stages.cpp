@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMaxEpochs = 1 << 20;  // their pairs do not overflow
+constexpr int64_t kMaxEpochs = 1 << 20;  // a limit below which the number of pairs does not overflow
 
 std::string option_of(const StageConfig& stage, const char* name) {
   return fmt::format("stage.{}.{}", stage.name, name);
@@ -25,17 +25,17 @@ void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, Stage
   const std::string number = colon == std::string::npos ? "" : c.epochs.substr(colon + 1);
   end.epochs = parse_number<int64_t>(number).value_or(0);
   if (end.epochs < 1 || end.epochs > kMaxEpochs)
-    fail(ErrorKind::usage, fmt::format("{} = '{}': give FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
+    fail(ErrorKind::usage, fmt::format("{} = '{}' must be FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
                                        option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMaxEpochs));
   if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
     fail(ErrorKind::usage,
-         fmt::format("{} names {}, which is not in {} = {}: give one of its folders, spelled alike",
+         fmt::format("{} names {}, which is not in {} = {}: give one of its folders, spelled the same",
                      option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
 }
 
 Stage stage_of(const StageConfig& c, bool is_last) {
   if (c.mix.empty())
-    fail(ErrorKind::usage, fmt::format("{} is not set: give the folder that `weft pack` made, or several with weights",
+    fail(ErrorKind::usage, fmt::format("{} is not set: give a folder written by `weft pack`, or several with weights",
                                        option_of(c, "mix")));
   Stage stage{.name = c.name, .corpora = parse_mix(option_of(c, "mix"), c.mix), .end = {}};
   for (const auto& [name, value] : {std::pair{"steps", c.steps}, {"tokens", c.tokens}})

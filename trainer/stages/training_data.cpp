@@ -20,8 +20,8 @@ TrainingData::TrainingData(const RunConfig& config, std::vector<Stage> stages, c
   start_loader(stages_.start(config.batch));
 }
 
-// The loader reads the corpora of the current stage. Those of the next one are verified at the same time, so that its
-// first step need not wait for their digests.
+// The loader reads the corpora of the current stage. The corpora of the next stage are verified at the same time, so
+// that its first step need not wait for digests.
 void TrainingData::start_loader(const StepCursor& cursor) {
   verifier_.reset();
   loader_.reset();  // before another one reads ahead
@@ -45,7 +45,7 @@ Step TrainingData::next() {
   return loader_->next();
 }
 
-// Counts from the step at which the schedule started.
+// The schedule counts steps from its own start.
 double TrainingData::rate(int64_t step) const {
   const StageSchedule s = stages_.schedule(config_);
   return learning_rate(s.schedule, step - s.first_step, s.total_steps);
@@ -59,7 +59,7 @@ void TrainingData::add(const StepTotals& of_step) {
 
 void TrainingData::require_next_stage() { verifier_->finish(); }
 
-// What the loader has read ahead belongs to the stage that is over.
+// Discards what the loader has read ahead, because it belongs to the finished stage.
 void TrainingData::enter_next_stage() {
   StepCursor cursor = loader_->cursor();
   stages_.advance(cursor);

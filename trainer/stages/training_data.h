@@ -1,5 +1,5 @@
-// trainer/stages/training_data.h: what one rank of a run trains on: the corpora of all stages, the steps read from
-// those of the current one, and the position in them.
+// trainer/stages/training_data.h: the training data of one rank: the corpora of all stages, the steps read from the
+// corpora of the current stage, and the position in them.
 //
 // Every rank owns one and makes the same calls after the same steps.
 #pragma once
@@ -36,16 +36,17 @@ class TrainingData {
   // steps, after the last one of a stage.
   void require_next_stage();
   void enter_next_stage();
-  // Returns a file of the next stage that was found missing or damaged in the meantime, only once.
+  // Describes a file of the next stage that was found missing or damaged in the meantime. Returns each finding once.
   std::optional<std::string> damage_of_next_stage();
 
-  // Count pairs that were left out since the start because they do not fit a block, or their score is too low.
+  // Return the number of pairs left out since the start because they do not fit a block or have too low a score.
   int64_t dropped() const { return dropped_; }
   int64_t below_score() const { return below_score_; }
 
   StepCursor cursor() const { return loader_->cursor(); }  // position of this rank's streams
-  // Continues at a checkpoint's position. `cursor` contains this rank's streams, and is set to the next step's. Returns
-  // one line per change of stages since then. Throws an Error of kind usage for a forbidden change (StageRun::resume).
+  // Continues at a checkpoint's position `cursor`, which contains this rank's streams and is updated if the mix has
+  // changed. Returns one line per change of the stages since then. Throws an Error of kind usage for a change that is
+  // not allowed (StageRun::resume).
   std::vector<std::string> resume(const StageState& saved, StepCursor& cursor);
 
   // Returns the tokenizers that all corpora share: file name -> contents.

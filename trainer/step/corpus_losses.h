@@ -1,7 +1,7 @@
 // trainer/step/corpus_losses.h: divides a step's loss among the corpora of a mix.
 //
-// A block mixes corpora, and the next block overwrites its rows' losses. So they are copied on the device, during the
-// work of the block, and read once, after the step.
+// A block mixes corpora, and the next block overwrites the losses of its rows. The losses are therefore copied on the
+// device after each block, and read once, after the step.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 namespace weft {
 
 struct CorpusTotals {        // per step
-  int64_t passed = 0;        // pairs given, or left out because they do not fit a block
-  double nll = 0;            // sum over its target tokens in nats, each times its weight
-  double target_weight = 0;  // sum over these tokens; their number if the run has no weights
+  int64_t passed = 0;        // pairs read, including pairs that do not fit a block
+  double nll = 0;            // weighted sum over the corpus's target tokens, in nats
+  double target_weight = 0;  // weight of these tokens; their number if the run has no weights
 };
 
 class CorpusLosses {
  public:
   CorpusLosses(int64_t num_blocks, int64_t target_rows, Device device);
 
-  Tensor of_block() const { return row(num_blocks_); }  // [T] f32: a block's nll, which its work writes
+  Tensor of_block() const { return row(num_blocks_); }  // [T] f32: nll per row, written by a block's work
   void keep(Context& ctx, int64_t i);                   // keeps block i of this rank; enqueued after the block's work
 
   // Adds the losses of this rank's blocks to the totals of the step's corpora. Waits for the device.

@@ -17,16 +17,16 @@ size_t arena_bytes(const RunConfig& config, const TensorParallel& tp, Context& d
 
 struct StepOps {
   std::vector<OpTrace::Op> block;       // a block's forward and backward pass, with the collectives of tp
-  std::vector<OpTrace::Op> last_block;  // the same for a step's last block, with those of dp (parallel/planned_group.h)
+  std::vector<OpTrace::Op> last_block;  // the same for the last block, also with collectives of dp (planned_group.h)
   std::vector<OpTrace::Op> step;        // additional ops per step: zero gradients, their norm, the update
   std::vector<OpTrace::Op> exchange;    // collectives of the update
   int64_t parameters = 0;               // on this rank, padding included
 };
 
-// Returns the ops that a rank of the grid config.parallel.dp x tp (0: 1) gives to its device: rank 0, with the largest
-// share of Muon's matrices. A collective stands where it starts. Gradients are f32. Neither the gather of a sharded
-// optimizer's weights nor the packing of a CPU's is included. Operands have null data, except the sentences' ranges,
-// which last as long as `block`. REQUIRES: `config` is resolved except for its data.
+// Returns the ops that rank 0 of the grid config.parallel.dp x tp (0: 1) gives to its device, with the largest share of
+// Muon's matrices. A collective is listed where it starts. Gradients are f32. The gather of a sharded optimizer's
+// weights and the packing of weights on a CPU are left out. Operands have null data, except for the row ranges of
+// sentences, which are valid as long as `block`. REQUIRES: `config` is resolved except for its data.
 StepOps step_ops(const RunConfig& config, Block& block, Device device);
 
 }  // namespace weft

@@ -16,7 +16,7 @@ struct Times {
   double median() const { return seconds[seconds.size() / 2]; }
 };
 
-// All ranks start together and run it equally often: at least once, then until `seconds` have passed on all of them.
+// Calls `run` on all ranks together and equally often: at least once, and until `seconds` have passed on all ranks.
 template <typename Run>
 Times repeat(Communicator& world, double seconds, Run&& run) {
   Times times;
@@ -34,8 +34,8 @@ Times repeat(Communicator& world, double seconds, Run&& run) {
   return times;
 }
 
-// Returns the seconds of one run, measured over batches with one device synchronization each, long enough for the clock
-// and to fill a GPU's queue. REQUIRES: `run` does the same work each time and does not wait for other ranks.
+// Returns the seconds of one run, measured over batches that end with a device synchronization and are long enough for
+// the clock and to fill a GPU's queue. REQUIRES: `run` does the same work each time and does not wait for other ranks.
 template <typename Run>
 Times repeat_in_batches(Communicator& world, Context& ctx, double seconds, const Run& run) {
   constexpr double kBatch = 0.001;  // seconds

@@ -15,7 +15,7 @@
 namespace weft {
 
 // Resolves `automatic` of train.cuda_graph, in the same way on every rank. Nothing can be recorded on CPUs, or if
-// all-reduces go through the hosts' memory. Then `automatic` is off, and `on` throws an Error of kind usage. REQUIRES:
+// all-reduces go through host memory. Then `automatic` becomes `off`, and `on` throws an Error of kind usage. REQUIRES:
 // the grid of `config` is resolved.
 CudaGraph choose_graphs(const RunConfig& config, const RankDevice& own);
 

@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr double kSecondsOfCopies = 0.005;
-constexpr size_t kMaxCopied = size_t{1} << 28;  // bytes read and written: caches are smaller
+constexpr size_t kMaxCopied = size_t{1} << 28;  // bytes read and written, more than caches hold
 
 double measured_bandwidth(const Pass& p, Communicator& world) {
   const ArenaScope scope(p.arena);

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-struct ProcessorRates {  // per rank and second; 0: unknown
+struct ProcessorRates {  // per second, of one rank; 0: unknown
   double flops = 0;      // matrix products in the run's precision
   double f32_flops = 0;  // matrix products of f32 operands; 0: same as `flops`
   double bandwidth = 0;  // bytes of its memory
@@ -20,8 +20,9 @@ struct ProcessorRates {  // per rank and second; 0: unknown
 // Returns the sum of max(operations / flops, bytes / bandwidth) over the ops. Collectives take no time.
 double roofline_seconds(const std::vector<OpTrace::Op>& ops, const ProcessorRates& rates);
 
-// Returns the roofline of the busiest rank's step for any sentences: all rows of a block, and attention's bytes but not
-// its FLOPs, which matter only in long sentences. Returns 0 if a rate is unknown. REQUIRES: `config` is resolved.
+// Returns the roofline of a step of the busiest rank, which does not depend on the sentences: it counts all rows of a
+// block, and the bytes of attention but not its FLOPs, which matter only in long sentences. Returns 0 if a rate is
+// unknown. REQUIRES: `config` is resolved.
 double roofline_of_step(const RunConfig& config, Device device, const ProcessorRates& rates);
 
 struct StepLimits {    // 0: unknown
@@ -29,9 +30,9 @@ struct StepLimits {    // 0: unknown
   double seconds = 0;  // roofline_of_step
 };
 
-// Uses train.peak_flops and train.memory_bandwidth, or if they are 0 the rates of the ranks' processors. Memory
-// bandwidth then comes from a GPU's data sheet, or on CPUs from copies in the pass's memory for activations, which all
-// ranks make at once. Takes the mean of the ranks. All ranks call it before the first step.
+// Uses train.peak_flops and train.memory_bandwidth or, if an option is 0, the rates of the ranks' processors. Memory
+// bandwidth is then a mean over the ranks. It comes from a GPU's data sheet or, on CPUs, from copies in the activation
+// memory of `pass`, which all ranks time together. All ranks call it before the first step.
 StepLimits limits_of_step(const RunConfig& config, const Pass& pass, const Mesh& mesh);
 
 }  // namespace weft

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Packs this rank's numbers; 0 for those to which it does not contribute.
+// Packs this rank's numbers; 0 for a number to which it does not contribute.
 class Packed {
  public:
   Packed(const StepTotals& own, const Mesh& mesh, bool sharded)
@@ -30,7 +30,7 @@ class Packed {
   std::vector<double> numbers_;
 };
 
-// Reads the numbers of all ranks, `size` per rank, one after the other.
+// Reduces the numbers of all ranks, `size` numbers per rank in rank order.
 class Reduced {
  public:
   Reduced(const std::vector<double>& all, size_t size) : all_(all), size_(size) {}

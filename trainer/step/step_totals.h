@@ -1,4 +1,4 @@
-// trainer/step/step_totals.h: the numbers of a step that all ranks exchange at once before its update.
+// trainer/step/step_totals.h: the numbers of a step that all ranks exchange together before its update.
 //
 // Each number is one line of for_each_total(), which defines the ranks that contribute to it and how it is reduced.
 // Packing, exchange and unpacking follow from it.
@@ -16,8 +16,8 @@
 
 namespace weft {
 
-struct StepTotals {                              // one rank's before exchange_totals(), all ranks' after it
-  double loss = 0, nll = 0;                      // sums over target tokens times weights, in nats: smoothed and plain
+struct StepTotals {                              // of one rank before exchange_totals(), of all ranks after it
+  double loss = 0, nll = 0;                      // weighted sums over target tokens, in nats: smoothed and plain
   int64_t pairs = 0;                             // in its blocks
   int64_t source_tokens = 0, target_tokens = 0;  // without padding
   double target_weight = 0;                      // weight of these target tokens; their number without weights
@@ -25,9 +25,9 @@ struct StepTotals {                              // one rank's before exchange_t
   double flops = 0;                              // model FLOPs (trainer/step/step_flops.h)
   double split_squares = 0, whole_squares = 0;   // squared gradients, as the pass scaled them, of split and of
                                                  // replicated parameters
-  bool not_finite = false;                       // some gradient on some rank
+  bool not_finite = false;                       // true if a gradient on any rank is not
   bool save_goes_on = false;                     // some rank is still working on the current phase of a save
-  StopRequest request = StopRequest::none;       // the strongest
+  StopRequest request = StopRequest::none;       // strongest request of all ranks
   std::vector<double> busy;                      // seconds that each rank worked
   std::vector<CorpusTotals> corpora;             // for the stage's mix
 
@@ -37,9 +37,9 @@ struct StepTotals {                              // one rank's before exchange_t
   bool finite() const { return !not_finite && std::isfinite(gradient_square()); }
 };
 
-// The ranks that contribute to a number. Blocks differ between the ranks of dp, and the squares of split parameters
-// between those of tp. Gradients are summed over dp before they are squared, so its ranks have the same squares, unless
-// each has squared only those of its shard.
+// The ranks that contribute to a number. Blocks differ between dp ranks, and the squares of split parameters differ
+// between tp ranks. Gradients are summed over dp before they are squared, so all dp ranks have the same squares, unless
+// each has squared only the gradients of its shard.
 enum class TotalOf : uint8_t { blocks, split_squares, whole_squares, each_rank };
 
 // Visits each number in this order with the ranks that contribute to it: v.sum() adds the contributions, v.largest()
@@ -69,7 +69,7 @@ void for_each_total(Totals& t, V&& v) {
 }
 
 // Returns the totals of all ranks, added in rank order. All ranks call it with their `own` numbers, where `busy` has
-// one entry, and get the same. `sharded`: the ranks of dp have squared different gradients.
+// one entry, and get the same result. `sharded`: the dp ranks have squared different gradients.
 StepTotals exchange_totals(StepTotals own, const Mesh& mesh, bool sharded = false);
 
 int64_t bytes_of_totals();  // bytes that a rank sends, without corpora

@@ -21,7 +21,7 @@ namespace {
 constexpr int kNice = 10;
 constexpr int kReapTries = 100;  // 1 ms each, after SIGKILL
 
-// Standard input is the pipe. When the pipe closes, `cat` ends and then the group.
+// Standard input is a pipe from this process. When the pipe closes, `cat` ends, and the group is killed.
 constexpr char kWatchedCommand[] =
     "exec 3<&0 </dev/null; { cat <&3 >/dev/null; kill -KILL 0; } 2>/dev/null & exec 3<&-; /bin/sh -c \"$1\"; exit $?";
 
@@ -63,7 +63,7 @@ class SpawnSettings {
     posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, error.c_str(), kFlags, 0666);
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);  // MPI's sockets
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);  // closes MPI's sockets
 #endif
 #endif
     posix_spawnattr_init(&attributes_);
@@ -130,7 +130,7 @@ double ChildCommand::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
-// A process that hangs in the kernel cannot be waited for, so the run continues without it.
+// Stops waiting after a while, because a process that hangs in the kernel must not stop the run.
 void ChildCommand::kill() {
   if (process_ < 0) return;
   ::kill(-process_, SIGKILL);

@@ -28,14 +28,15 @@ class ChildCommand {
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
 
-  // Returns its exit status once it has ended, 128 + n after signal n, and then ends its whole group. Does not wait.
+  // Once the command has ended, kills the rest of its process group and returns its exit status, 128 + n if signal n
+  // ended it. Does not wait.
   std::optional<int> poll();
   double seconds() const;  // since its start
-  void kill();             // ends its group at once
+  void kill();             // kills its process group
 
  private:
   pid_t process_ = -1;    // also its group; -1: it has ended
-  FileDescriptor alive_;  // a pipe that closes when this process ends, for any reason; this ends the group as well
+  FileDescriptor alive_;  // a pipe that closes when this process ends, for any reason, which ends the group
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kNoiseSeed = 1;  // not the run's seed: copies are the same in all runs
+constexpr uint64_t kNoiseSeed = 1;  // not the run's seed, so that copies are the same in all runs
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 namespace weft {
 
 struct NoisySet {
-  std::vector<std::vector<int32_t>> sources;  // all of the set's, in order
+  std::vector<std::vector<int32_t>> sources;  // all sources of the set, in order
   int64_t longest = 0;                        // maximum tokens of a source
   int64_t num_cut = 0;                        // sources that had more and were truncated
   std::vector<Block> blocks;                  // this dp rank's: blocks rank, rank + size, ...
@@ -25,7 +25,8 @@ struct BlockShape {
   int64_t max_positions = 0;  // the model's
 };
 
-// The noise of sentence i depends only on i, not on the run. Throws a data Error if a target does not fit a block.
+// The noise of sentence i depends only on i, not on the run. Throws an Error of kind data if a target does not fit a
+// block.
 NoisySet read_noisy_set(Corpus& corpus, TextNoise noise, const Tokenizer& source, const BlockShape& shape, int dp_rank,
                         int dp_size);
 

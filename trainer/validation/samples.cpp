@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMaxTokens = 47;  // of a side of the picture, without eos
+constexpr int64_t kMaxTokens = 47;  // per side of the picture, without eos
 
 // Returns y [rows, rows] in the arena.
 Tensor attend(Pass& p, const Transformer& model, const Block& block, int64_t rows) {

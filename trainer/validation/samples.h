@@ -35,8 +35,8 @@ class Samples {
   std::vector<SampleText> texts(const std::vector<Translation>& translations, const std::string& set) const;
   size_t size() const { return count_; }
 
-  // Returns nothing if no sample is short enough for a picture, or if the arena of training, which it uses, has no
-  // room. All ranks call it and get the same. It communicates within the tp group.
+  // Returns nullopt if no sample is short enough for a picture, or if the training arena, which it uses, is too small.
+  // All ranks call it and get the same result. It communicates within the tp group.
   std::optional<SampleAttention> attention(const std::vector<Translation>& translations);
 
  private:

@@ -23,7 +23,7 @@ Validation::Validation(const RunConfig& config, const std::vector<ValidationSet>
     : config_(config), mesh_(mesh), trainer_(trainer), losses_(mesh.device()) {
   const bool translates = config.train.validate_bleu != 0;
   const auto is_noisy = [](const ValidationSet& set) { return set.noise != TextNoise::none; };
-  if (translates || std::ranges::any_of(sets, is_noisy)) {  // all sets have the same
+  if (translates || std::ranges::any_of(sets, is_noisy)) {  // all sets have the same tokenizers
     const std::string& folder = sets.front().folder;
     read_tokenizers(folder, sets.front().opened->manifest());  // rejects damaged ones
     tokenizers_ = load_tokenizers(folder);
@@ -87,7 +87,7 @@ bool note_score(const std::map<std::string, double>& numbers, int64_t step, cons
     ++best.stale;
   }
   best.kept[step] = *value;
-  while (std::ssize(best.kept) > keep)  // the later of equal ones stays, but never the best
+  while (std::ssize(best.kept) > keep)  // removes the earlier of equal ones, but never the best
     best.kept.erase(std::ranges::min_element(best.kept, {}, [&](const auto& entry) {
       return std::tuple(entry.first == best.step, entry.second, entry.first);
     }));

@@ -1,7 +1,7 @@
 // trainer/validation/validation.h: measures the model on the validation sets: loss, BLEU and chrF.
 //
-// [decode] selects greedy or beam search. Search and scorer are those of `weft evaluate`. References are the text of
-// the set's tokens, so this BLEU differs from the raw text's where the tokenizer's normalization changed a character.
+// [decode] selects greedy or beam search. Search and scoring are the same as in `weft evaluate`. References are decoded
+// tokens of the set, so this BLEU differs from that on the raw text if normalization changed a character.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ namespace weft {
 
 struct SetReport {
   std::string name;                                   // empty: the only set, which has no name
-  std::map<std::string, double, std::less<>> values;  // measured ones of kValidationMetrics, by key
+  std::map<std::string, double, std::less<>> values;  // of the measured kValidationMetrics, by key
 };
 
 struct ValidationReport {
@@ -31,12 +31,12 @@ struct ValidationReport {
   std::optional<SampleAttention> attention;
   std::vector<SetTexts> texts;  // per set, with train.validate_command
 
-  // Returns numbers by their keys in log.jsonl: the first set's without a name, named sets' with it.
+  // Returns numbers by their keys in log.jsonl: of the first set without its name, and of named sets with their names.
   std::map<std::string, double> numbers() const;
 };
 
-// Updates the best if the numbers of the validation after `step` are better. Returns whether they are among the best
-// `keep`. A validation that the rule cannot judge does not count.
+// Updates `best` if the validation after `step`, with these numbers, is better. Returns whether it is among the `keep`
+// best ones. A validation that the rule cannot judge does not count.
 bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, int64_t keep,
                 BestScore& best);
 
@@ -46,14 +46,14 @@ class Validation {
   Validation(const RunConfig& config, const std::vector<ValidationSet>& sets, const Mesh& mesh, Trainer& trainer);
   ~Validation();
 
-  // True if this step, which may be the run's last, is to be validated; never twice for the same step.
+  // True if this step, the run's last one if `last`, is due for validation; never twice for the same step.
   bool due(int64_t step, bool last) const;
-  // Validates with the weights for evaluation. All ranks call it and get the same. Calls stop(), which agrees between
-  // the ranks, every few sentences, and returns nothing once it is true. Throws an Error of kind diverged if a loss or
-  // a prediction is not finite.
+  // Validates with the weights for evaluation. All ranks call it and get the same result. Every few sentences it calls
+  // stop(), which must agree between the ranks, and returns nullopt once stop() is true. Throws an Error of kind
+  // diverged if a loss or a prediction is not finite.
   std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
-  const std::vector<std::string>& remarks() const { return remarks_; }  // lines on the sets for the start of the run
+  const std::vector<std::string>& remarks() const { return remarks_; }  // about the sets, for the start of the run
 
  private:
   struct Set;

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTail = 4096;  // bytes that are read from the end of an output
+constexpr int64_t kTail = 4096;  // bytes read from the end of an output
 constexpr size_t kLongestQuoted = 200;
 
 std::string tail_of(const std::string& path) {

@@ -1,4 +1,4 @@
-// trainer/validation/validation_command.h: runs train.validate_command on validations' texts, one after the other.
+// trainer/validation/validation_command.h: runs train.validate_command on the texts of validations, one at a time.
 //
 // Only the main rank owns one. Nothing here waits for the command. A failure is not an Error, but leaves a validation
 // without a score. docs/validation.md describes the command's input and output.
@@ -29,16 +29,16 @@ struct CommandScore {
 
 class ValidationCommand {
  public:
-  // `folder` gets one folder with texts per step. `sets` are names, in the order of data.valid.
+  // Texts are written to one folder per step in `folder`. `sets` are names, in the order of data.valid.
   ValidationCommand(std::string folder, std::string command, double limit_seconds, std::vector<std::string> sets);
 
-  // Adds the validation after `step` to those that wait. queue() adds one whose texts an earlier start wrote.
+  // Adds the validation after `step` to the queue. queue() does so if an earlier start has written its texts.
   void add(int64_t step, const std::vector<SetTexts>& texts);
   void queue(int64_t step);
-  // Starts and tracks the command. Returns the scores of a validation when its last set has one.
+  // Starts and tracks the command. Returns the scores of a validation when its last set has been scored.
   std::optional<CommandScore> poll();
-  void drop_after(int64_t step);                     // validations after later steps
-  void remove_texts_except(std::set<int64_t> kept);  // except `kept` and the waiting ones
+  void drop_after(int64_t step);                     // drops validations after later steps
+  void remove_texts_except(std::set<int64_t> kept);  // also keeps texts of the queue
 
  private:
   struct Job {
@@ -58,7 +58,7 @@ class ValidationCommand {
   std::optional<ChildCommand> child_;
 };
 
-// Returns the number that is the last word of a command's output; nothing if there is none.
+// Returns the number that is the last word of a command's output; nullopt if the last word is not a number.
 std::optional<double> number_at_end(const std::string& output);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // trainer/validation/validation_metric.h: the numbers of a validation: their keys and words, how they are drawn, and
-// whether a higher or a lower one is better.
+// whether a higher or a lower value is better.
 #pragma once
 
 #include <fmt/format.h>

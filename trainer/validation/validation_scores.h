@@ -25,14 +25,14 @@ class ValidationScores {
 
   ValidationScores(const TrainConfig& config, const std::vector<ValidationSet>& sets, Communicator& world);
 
-  // Call it after a validation. Returns false if kMaxDue others wait; then this one gets no score.
+  // Call it after a validation. Returns false if kMaxDue other validations wait; then this one gets no score.
   bool add(const ValidationReport& report, TrainState& state);
   void resume(const TrainState& state);  // resumes what is due
-  // Returns the validations whose scores or failure have arrived, and which are no longer due: the same on all ranks,
-  // ordered by step. Communicates only if some are due.
+  // Returns the validations whose scores or failure have arrived, ordered by step, and removes them from scores_due.
+  // The result is the same on all ranks. Communicates only if scores are due.
   std::vector<ScoredValidation> take(TrainState& state);
   void drop_after(int64_t step, TrainState& state);  // drops validations of steps that are undone
-  // Removes texts that no resumed run needs: of validations that `saved_step`, the newest checkpoint, has scored.
+  // Removes texts that no resumed run needs, because the newest checkpoint, of `saved_step`, contains their scores.
   void remove_texts(int64_t saved_step);
 
  private:

@@ -25,7 +25,8 @@ bool is_set_name(const std::string& text) {
 TextNoise noise_of(const std::string& text, const ValidationSet& set, const std::string& option) {
   for (const auto& [name, noise] : enum_names(TextNoise{}))
     if (text == name) return noise;
-  refuse_valid(option, fmt::format("the set {} has the noise '{}': give {} (write / after a folder whose name has a :)",
+  refuse_valid(option, fmt::format("the set {} has an unknown noise '{}': give {} (write / after a folder whose name "
+                                   "has a :)",
                                    set.name, printable(text), joined_enum_names<TextNoise>()));
 }
 
@@ -66,7 +67,7 @@ std::string judging_names() {  // loss, bleu, chrf or score
   fail(ErrorKind::usage, fmt::format("train.keep_best = {}: {}", printable(option), why));
 }
 
-// A score may be better if it is lower.
+// Only a score may have a negative factor, because a lower score may be better.
 double factor_of(const std::string& text, bool may_be_negative, const std::string& option) {
   const double factor = parse_number<double>(text).value_or(0);
   if (factor == 0 || (factor < 0 && !may_be_negative))
@@ -91,8 +92,8 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
     const size_t colon = find_colon_after_folder(option);
     for (const auto& [name, noise] : enum_names(TextNoise{}))
       if (colon != std::string::npos && option.substr(colon + 1) == name)
-        refuse_valid(option, fmt::format("only a set with a name has noise: give NAME={} (write / after a folder whose "
-                                         "name has a :)",
+        refuse_valid(option, fmt::format("only a set with a name can have noise: give NAME={} (write / after a folder "
+                                         "whose name has a :)",
                                          printable(option)));
     return {{.name = "", .folder = option, .noise = TextNoise::none}};
   }
@@ -118,9 +119,10 @@ void BestRule::parse(const std::string& option) {
     if (dot != std::string::npos) term.set = what.substr(0, dot);
     term.metric = metric_named(dot == std::string::npos ? what : what.substr(dot + 1));
     if (term.metric == nullptr || (dot != std::string::npos && !is_set_name(term.set)))
-      refuse_best(option, fmt::format("'{}' is not a number of a validation: give {}, with a set's name as in "
-                                      "dev.bleu, or a sum as in 0.5*dev.bleu+0.5*news.bleu",
-                                      printable(what), judging_names()));
+      refuse_best(option,
+                  fmt::format("'{}' is not a validation metric: give {}, with the name of a set as in dev.bleu, or a "
+                              "weighted sum as in 0.5*dev.bleu+0.5*news.bleu",
+                              printable(what), judging_names()));
     if (times != std::string::npos)
       term.factor = factor_of(part.substr(0, times), term.metric->source == Source::command, option);
     terms_.push_back(std::move(term));
@@ -140,8 +142,8 @@ BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& 
     const auto is_of = [&](const ValidationSet& set) { return set.name == term.set; };
     if (term.set.empty() || std::ranges::any_of(sets, is_of)) continue;
     const std::string names = joined_names(sets);
-    refuse_best(option, fmt::format("there is no validation set {}; data.valid {}", term.set,
-                                    names.empty() ? "names none (give NAME=FOLDER,...)" : "has " + names));
+    refuse_best(option, fmt::format("there is no validation set {}; data.valid contains {}", term.set,
+                                    names.empty() ? "no named sets (give NAME=FOLDER,...)" : names));
   }
   write_text();
 }

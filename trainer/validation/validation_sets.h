@@ -35,13 +35,13 @@ class BestRule {
   // Reads an earlier run's text(), which may name sets that no longer exist. Returns nothing if it cannot be parsed.
   static std::optional<BestRule> read(const std::string& text);
 
-  // "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Values with equal text compare.
+  // "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Rules with equal text compare.
   const std::string& text() const { return text_; }
   bool needs_translations() const;
   bool needs_score() const;  // true if it uses train.validate_command
 
   // Returns a value that is better if higher: a loss counts with the opposite sign. `number_at` returns a validation's
-  // number at a key of log.jsonl. Returns nothing if one is missing.
+  // number at a key of log.jsonl. Returns nullopt if a number is missing.
   using Numbers = std::function<std::optional<double>(const std::string& key)>;
   std::optional<double> value(const Numbers& number_at) const;
 

@@ -27,7 +27,7 @@ std::string told_to_rank_1(const ResolvedRun& main, const Change& change) {
 
 TEST(SameOnAllRanks, NamesTheOptionThatDiffers) {
   const std::string told = told_to_rank_1({}, [](ResolvedRun& run) { run.config.train.seed = 2; });
-  EXPECT_NE(told.find("rank 1 was given train.seed = 2, rank 0 1"), std::string::npos) << told;
+  EXPECT_NE(told.find("rank 1 was given train.seed = 2, but rank 0 was given 1"), std::string::npos) << told;
 }
 
 TEST(SameOnAllRanks, NamesTheCorporaOfWhichOneDiffers) {
@@ -39,8 +39,9 @@ TEST(SameOnAllRanks, NamesTheCorporaOfWhichOneDiffers) {
     run.valid = {{.name = "", .folder = valid.folder(), .opened = std::make_shared<Corpus>(valid.folder())}};
     return told_to_rank_1(run, change);
   };
-  const std::string refusal = fmt::format(
-      "rank 1 finds another corpus than rank 0 in {} or {}: all ranks need the same", train.folder(), valid.folder());
+  const std::string refusal =
+      fmt::format("rank 1 finds a different corpus than rank 0 in {} or {}: all ranks need the same", train.folder(),
+                  valid.folder());
   EXPECT_NE(told([&](ResolvedRun& run) {
               run.stages[0].corpora[0].opened = std::make_shared<Corpus>(valid.folder());
             }).find(refusal),

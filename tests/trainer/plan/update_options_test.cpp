@@ -27,9 +27,9 @@ TEST(CheckSchedule, RefusesAShareThatIsNone) {
 
 TEST(CheckSchedule, RefusesARateAboveTheHighest) {
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule({.lr = 1e-3, .min_lr = 2e-3}, 100); }),
-            "schedule.min_lr = 0.002 is above schedule.lr = 0.001, the highest rate: lower it");
+            "schedule.min_lr = 0.002 must be at most schedule.lr = 0.001, the peak rate");
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule({.lr = 1e-3, .warmup_lr = 2e-3}, 100); }),
-            "schedule.warmup_lr = 0.002 is above schedule.lr = 0.001, the highest rate: lower it");
+            "schedule.warmup_lr = 0.002 must be at most schedule.lr = 0.001, the peak rate");
 }
 
 RunConfig run_in_stages(std::vector<StageConfig> stages) {
@@ -69,15 +69,16 @@ TEST(CheckSchedules, NoStageBeginsAtARateThatHasFallenToZero) {
   const auto refused = [&] { return refusal_of(ErrorKind::usage, [&] { check_schedules_of(config); }); };
   EXPECT_EQ(
       refused(),
-      "stage.last would train at a rate of 0: stage.tune.schedule has fallen to stage.tune.schedule.min_lr = 0 when "
-      "it starts; set stage.last.schedule.lr, or stage.tune.schedule.min_lr or decay_steps");
+      "stage.last would train at a rate of 0, because stage.tune.schedule has fallen to stage.tune.schedule.min_lr = 0 "
+      "before the stage starts: set stage.last.schedule.lr, stage.tune.schedule.min_lr or "
+      "stage.tune.schedule.decay_steps");
   config.stages[0].schedule.min_lr = 1e-5;
   EXPECT_EQ(refused(), "");
   config.stages[0].schedule.min_lr = 0, config.stages[0].schedule.decay_steps = 90;
   EXPECT_EQ(refused(), "");
   config.stages[0].has_schedule = false;  // the run's
   config.schedule.kind = ScheduleKind::linear, config.schedule.decay_steps = 50, config.schedule.warmup = 1;
-  EXPECT_NE(refused().find("stage.last would train at a rate of 0: schedule has fallen"), std::string::npos);
+  EXPECT_NE(refused().find("stage.last would train at a rate of 0, because schedule has fallen"), std::string::npos);
   config.schedule.decay_steps = 0;
   EXPECT_EQ(refused(), "");
   StageConfig first{.name = "first", .mix = "a"};
@@ -90,7 +91,7 @@ TEST(CheckOptimizer, RefusesAFallingScheduleOfAStageWithScheduleFreeSteps) {
   RunConfig config = run_in_stages({stage_with(ScheduleKind::inverse_sqrt, 60)});
   config.optimizer.kind = OptimizerKind::schedule_free, config.schedule.kind = ScheduleKind::constant;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
-            "optimizer.kind = schedule_free replaces a falling rate: set stage.tune.schedule.kind = constant "
+            "optimizer.kind = schedule_free replaces a decaying rate: set stage.tune.schedule.kind = constant "
             "(it is inverse_sqrt), with stage.tune.schedule.warmup");
   config.stages[0].schedule.kind = ScheduleKind::constant;
   EXPECT_NO_THROW(check_optimizer(config));
@@ -120,26 +121,26 @@ TEST(CheckOptimizer, RefusesASecondAverageBesideThatOfScheduleFreeSteps) {
     EXPECT_NO_THROW(check_optimizer(config));
   }
   config.optimizer.kind = OptimizerKind::schedule_free;
-  EXPECT_EQ(
-      refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
-      "train.ema = 0.999 would add a second average to that of optimizer.kind = schedule_free: set train.ema = 0");
+  EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
+            "train.ema = 0.999 would add a second average, because optimizer.kind = schedule_free already averages the "
+            "weights: set train.ema = 0");
 }
 
 TEST(DescribeSchedule, SaysWhereTheDecayBegins) {
-  EXPECT_EQ(describe_schedule({.lr = 1e-3, .warmup = 10}, 100), "rate up to 0.001 after 10 of warm-up");
+  EXPECT_EQ(describe_schedule({.lr = 1e-3, .warmup = 10}, 100), "rate up to 0.001 after 10 steps of warm-up");
   EXPECT_EQ(describe_schedule({.kind = ScheduleKind::wsd, .lr = 1e-3, .warmup = 10, .decay_steps = 50}, 100),
-            "rate up to 0.001 after 10 of warm-up, constant until step 40, then down to 0");
+            "rate up to 0.001 after 10 steps of warm-up, constant until step 40, then down to 0");
   EXPECT_EQ(describe_schedule({.kind = ScheduleKind::wsd, .lr = 1e-3, .warmup = 10}, std::nullopt),
-            "rate up to 0.001 after 10 of warm-up, constant until the last 20 % of its steps, then down to 0 by "
+            "rate up to 0.001 after 10 steps of warm-up, constant until the last 20 % of its steps, then down to 0 by "
             "train.steps");
   EXPECT_EQ(describe_schedule({.kind = ScheduleKind::cosine, .lr = 1e-3, .warmup = 10, .min_lr = 1e-5}, 100),
-            "rate up to 0.001 after 10 of warm-up, then down to 1e-05");
+            "rate up to 0.001 after 10 steps of warm-up, then down to 1e-05");
 }
 
 TEST(DescribeSchedule, SaysThatAWarmUpDoesNotEnd) {
   for (const ScheduleKind kind : {ScheduleKind::inverse_sqrt, ScheduleKind::linear, ScheduleKind::constant})
     EXPECT_EQ(describe_schedule({.kind = kind, .lr = 1e-3, .warmup = 101}, 100),
-              "rate up to 0.00099, not 0.001: warm-up, 101 steps, is not completed");
+              "rate up to 0.00099 instead of 0.001, because the warm-up of 101 steps is not completed");
 }
 
 TEST(DescribeSchedule, WarnsOfMinutesThatMayCutADecay) {

@@ -60,7 +60,7 @@ TEST(LogFollower, RefusesRecordsOfALaterSchema) {
   f.append("{\"step\":0,\"schema\":2}\n");
   EXPECT_EQ(f.steps(), "0 ");
   f.append("{\"step\":5,\"schema\":3}\n");
-  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: a later version of weft", "schema 3"});
+  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: written by a later version of weft", "schema 3"});
 }
 
 TEST(LogFollower, NamesADamagedLineAlsoInALogThatWasCut) {

@@ -156,9 +156,9 @@ TEST_F(StagedRun, SaysWhichStagesDoNotBegin) {
   ::testing::internal::CaptureStderr();
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER STARTS: train.steps = 6 ends the run before")) << said;
+  EXPECT_TRUE(holds(said, "stage 3 of 3, never: no end; NEVER STARTS: train.steps = 6 ends the run first")) << said;
   EXPECT_TRUE(
-      holds(said, "the run has ended after step 6: train.steps = 6; in stage 2 of 3, last; never did not start"))
+      holds(said, "the run has ended after step 6: train.steps = 6, in stage 2 of 3, last; never did not start"))
       << said;
 }
 
@@ -206,7 +206,8 @@ TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
   ::testing::internal::CaptureStderr();
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(holds(said, "stage 2 continues with another mix: last: " + b_ + ":1," + a_ + ":1 (was last: ")) << said;
+  EXPECT_TRUE(holds(said, "stage 2 continues with a different mix: last: " + b_ + ":1," + a_ + ":1 (was last: "))
+      << said;
   EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.last.steps = 4 (was 0)")) << said;
   EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.more.mix = " + b_ + " (was not given)")) << said;
   const auto steps = log("loss");
@@ -215,7 +216,7 @@ TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
   EXPECT_EQ(steps[7].at("stage"), "more");
   config_.train.steps = 9;
   config_.stages[0].mix = b_;
-  EXPECT_TRUE(holds(refused(), "stage 1 of the run is over and was first: " + a_ + ", now it is first: " + b_));
+  EXPECT_TRUE(holds(refused(), "finished stage 1 of the run was first: " + a_ + ", but is now first: " + b_));
 }
 
 TEST_F(StagedRun, KeepsTheShapeOfItsBlocksWithAnotherMix) {
@@ -289,8 +290,7 @@ TEST_F(StagedRun, TrainsOnPairsWithTheLeastScore) {
 TEST_F(StagedRun, RefusesLeastScoresThatNoPairHas) {
   const TextCorpus scored(60, 290, /*seed=*/3, large().folder(), {.weight = {}, .score = [](int i) { return i % 4; }});
   config_.stages[1] = {.name = "last", .mix = a_ + "," + scored.folder(), .min_score = "1"};
-  EXPECT_TRUE(
-      holds(refused(), "stage.last.min_score: " + a_ + " was packed without scores: name the corpora that have"))
+  EXPECT_TRUE(holds(refused(), "stage.last.min_score: " + a_ + " was packed without scores: give the minimum only for"))
       << refused();
   config_.stages[1].min_score = scored.folder() + ":3.5";
   EXPECT_TRUE(holds(refused(ErrorKind::data),
@@ -301,7 +301,8 @@ TEST_F(StagedRun, RefusesLeastScoresThatNoPairHas) {
 TEST_F(StagedRun, RefusesCorporaThatAreMissingOrUnfitBeforeItsFirstStep) {
   const TextCorpus other(/*num_pairs=*/60, 280, /*seed=*/9);
   config_.stages[1].mix = a_ + "," + other.folder();
-  EXPECT_TRUE(holds(refused(), "stage.last.mix: " + other.folder() + " was packed with another tokenizer than " + a_))
+  EXPECT_TRUE(
+      holds(refused(), "stage.last.mix: " + other.folder() + " was packed with a different tokenizer than " + a_))
       << refused();
   config_.stages[1].mix = folder_ / "missing";
   EXPECT_TRUE(holds(refused(ErrorKind::data), "stage.last.mix: " + (folder_ / "missing") + "/manifest.json"));
@@ -317,8 +318,7 @@ TEST_F(StagedRun, NamesTheOptionWhoseFolderIsMissingOrUnfit) {
   EXPECT_TRUE(holds(refused(ErrorKind::data), "stage.last.mix: " + part + "/manifest.json"))
       << refused(ErrorKind::data);
   EXPECT_TRUE(holds(refused(ErrorKind::data),
-                    "write / after a folder whose name has a :, and link one whose name has a "
-                    "comma)"));
+                    "write / after a folder whose name has a :, and use a link if its name has a comma)"));
   config_.stages[1].mix = a_;
   config_.data.valid = "dev=" + a_ + ",news=nowhere";
   EXPECT_TRUE(holds(refused(ErrorKind::data), "data.valid, set news: nowhere/manifest.json"));
@@ -326,8 +326,9 @@ TEST_F(StagedRun, NamesTheOptionWhoseFolderIsMissingOrUnfit) {
   EXPECT_TRUE(holds(refused(ErrorKind::data), "data.valid: nowhere/manifest.json"));
   const TextCorpus other(/*num_pairs=*/60, 280, /*seed=*/9);
   config_.data.valid = "dev=" + a_ + ",news=" + other.folder();
-  EXPECT_TRUE(holds(refused(), "data.valid, set news: " + other.folder() + " was packed with another tokenizer than " +
-                                   a_ + " of the training data: pack it again with --tokenizer " + a_));
+  EXPECT_TRUE(holds(refused(), "data.valid, set news: " + other.folder() +
+                                   " was packed with a different tokenizer than the training data in " + a_ +
+                                   ": pack it again with --tokenizer " + a_));
   config_.stages.clear();
   EXPECT_TRUE(holds(refused(), "no training data: set data.train, or the mix of a stage (stage.NAME.mix)"));
 }

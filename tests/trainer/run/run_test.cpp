@@ -213,10 +213,10 @@ TEST(Run, RefusesAFolderWithCheckpointsOrACorpusButNoRun) {
   c.train.output = folder / "average";
   fs::create_directories(c.train.output + "/step-00000003");
   EXPECT_EQ(refusal_of_run(c),
-            "train.output = " + c.train.output + " contains checkpoints, but not a run: give another folder");
+            "train.output = " + c.train.output + " contains checkpoints, but not a run: give a different folder");
   c.train.output = c.data.train;
   EXPECT_EQ(refusal_of_run(c),
-            "train.output = " + c.data.train + " contains a packed corpus, but not a run: give another folder");
+            "train.output = " + c.data.train + " contains a packed corpus, but not a run: give a different folder");
   EXPECT_FALSE(fs::exists(c.data.train + "/checkpoints"));
 }
 

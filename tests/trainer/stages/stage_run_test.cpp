@@ -114,7 +114,7 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
   StageRun changed = begun(config({first, stage("2", c + ":3," + a)}));
   const std::vector<std::string> said = changed.resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("stage 2 continues with another mix: 2: " + c + ":3," + a + ":1 (was 2: " + b + ")"),
+  EXPECT_NE(said[0].find("stage 2 continues with a different mix: 2: " + c + ":3," + a + ":1 (was 2: " + b + ")"),
             std::string::npos)
       << said[0];
   EXPECT_EQ(changed.mix().corpora.at(1).number, 0);  // as the checkpoint numbers it
@@ -125,9 +125,10 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
                                      }(),
                                      second}));
   expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
-               {"stage 1 of the run is over and was 1: " + a + ":2,", "finished stages cannot change"});
+               {"finished stage 1 of the run was 1: " + a + ":2,", "finished stages cannot change"});
   StageRun fewer = begun(config({stage("1", a)}));
-  expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage, {"the run is in its stage 2, but now has 1"});
+  expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage,
+               {"the run is in stage 2, but the options define only 1"});
 }
 
 TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
@@ -141,12 +142,12 @@ TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
   const auto refused = [&](std::vector<StageConfig> stages, const char* why) {
     StageRun now = begun(config(std::move(stages)));
     expect_error([&] { now.resume(saved, cursor); }, ErrorKind::usage,
-                 {why, "started stages keep their names and their order; append new ones"});
+                 {why, "started stages must keep their names and order; append new stages"});
   };
-  refused({other, first, second}, "stage 1 of the run is 1, now it is other");
-  refused({first, other, second}, "stage 2 of the run is 2, now it is other");
-  refused({other, second}, "stage 1 of the run is 1, now it is other");
-  refused({first, other}, "stage 2 of the run is 2, now it is other");
+  refused({other, first, second}, "stage 1 of the run was 1, but is now other");
+  refused({first, other, second}, "stage 2 of the run was 2, but is now other");
+  refused({other, second}, "stage 1 of the run was 1, but is now other");
+  refused({first, other}, "stage 2 of the run was 2, but is now other");
   EXPECT_TRUE(begun(config({first, second, other})).resume(saved, cursor).empty());
 }
 
@@ -268,7 +269,7 @@ TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
   first.min_score = "0.8";
   StageRun rewritten = begun(config({first, second}));
   expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
-               {"stage 1 of the run is over and was 1: " + a + " with min_score = " + a + ":0.7, now it is"});
+               {"finished stage 1 of the run was 1: " + a + " with min_score = " + a + ":0.7, but is now"});
 }
 
 TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
@@ -280,7 +281,7 @@ TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
   plain.data.min_score = "0.5";
   StageRun scored = begun(plain);
   expect_error([&] { scored.resume(saved, cursor); }, ErrorKind::usage,
-               {"the run started with data.train = " + a + ", now it is " + a + " with min_score = " + a + ":0.5"});
+               {"the run started with data.train = " + a + ", but it is now " + a + " with min_score = " + a + ":0.5"});
   plain.data.train = "";
   plain.stages = {stage("1", a)};
   expect_error([&] { StageRun none = begun(plain); }, ErrorKind::usage,
@@ -305,10 +306,10 @@ TEST_F(Stages, GoOnFromARunWithoutStages) {
   plain.data.train = a + "," + b;
   StageRun other = begun(plain);
   expect_error([&] { other.resume(run.state(), cursor); }, ErrorKind::usage,
-               {"the run started with data.train = " + a + ", now it is " + a + ":1," + b + ":1"});
+               {"the run started with data.train = " + a + ", but it is now " + a + ":1," + b + ":1"});
   StageRun without_its_mix = begun(config({stage("1", b)}));
   expect_error([&] { without_its_mix.resume(run.state(), cursor); }, ErrorKind::usage,
-               {"the run started with data.train = " + a + ", now it is 1: " + b});
+               {"the run started with data.train = " + a + ", but it is now 1: " + b});
 }
 
 TEST_F(Stages, HaveTheScheduleThatBeganLast) {
@@ -348,7 +349,7 @@ TEST_F(Stages, ThatMeanNothingAreRefused) {
   expect_refused(with([](StageConfig& s) { s.mix = "a:0,b"; }), {"stage.1.mix: the weight of 'a' is '0'"});
   for (const char* epochs : {"2", "x:0", "x:two", "x:1.5", "x:3000000"})
     expect_refused(with([&](StageConfig& s) { s.epochs = epochs; }),
-                   {"stage.1.epochs = ", "give FOLDER:EPOCHS", "with 1 to 1048576 epochs"});
+                   {"stage.1.epochs = ", "must be FOLDER:EPOCHS", "with 1 to 1048576 epochs"});
   expect_refused(with([&](StageConfig& s) { s.epochs = b + ":1"; }), {"which is not in stage.1.mix"});
   expect_refused(with([&](StageConfig& s) { s.steps = 1, s.mix = a + "," + a + "/."; }), {"are the same corpus"});
   RunConfig both = config({good});

@@ -51,8 +51,9 @@ TEST(ValidationSets, MayBeNoisyCopies) {
   EXPECT_EQ(sets[2].noise, TextNoise::typos);
   EXPECT_EQ(sets[2].folder, "a:b/c/");
   EXPECT_EQ(sets[3].folder, "a:b/");
-  EXPECT_TRUE(holds(refused("dev=a:shout"),
-                    "the set dev has the noise 'shout': give none, upper, title, lower, typos, punctuation, words"));
+  EXPECT_TRUE(
+      holds(refused("dev=a:shout"),
+            "the set dev has an unknown noise 'shout': give none, upper, title, lower, typos, punctuation, words"));
   EXPECT_TRUE(holds(refused("dev=:upper"), "the set dev has no folder"));
 }
 
@@ -68,9 +69,10 @@ TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
   EXPECT_TRUE(holds(refused("dev=a,"), "'' is not NAME=FOLDER"));
   EXPECT_TRUE(holds(refused("dev=a,news="), "the set news has no folder"));
   EXPECT_TRUE(holds(refused("dev=a,dev=b"), "the name dev is given twice"));
-  EXPECT_EQ(refused("packed/v:upper"),
-            "data.valid = packed/v:upper: only a set with a name has noise: give NAME=packed/v:upper (write / after a "
-            "folder whose name has a :)");
+  EXPECT_EQ(
+      refused("packed/v:upper"),
+      "data.valid = packed/v:upper: only a set with a name can have noise: give NAME=packed/v:upper (write / after a "
+      "folder whose name has a :)");
 }
 
 TEST(ValidationKey, HasTheNameOfTheSet) {
@@ -121,17 +123,17 @@ TEST(BestRule, OfAScoreMayPreferLowerOnes) {
 }
 
 TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
-  EXPECT_TRUE(holds(refused_rule("blue", "dev"), "train.keep_best = blue: 'blue' is not a number of a validation"));
-  EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is not a number"));
-  EXPECT_TRUE(holds(refused_rule("bleu+", "dev"), "'' is not a number"));
-  EXPECT_TRUE(holds(refused_rule(".bleu", "dev=a"), "'.bleu' is not a number"));
+  EXPECT_TRUE(holds(refused_rule("blue", "dev"), "train.keep_best = blue: 'blue' is not a validation metric"));
+  EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is not a validation metric"));
+  EXPECT_TRUE(holds(refused_rule("bleu+", "dev"), "'' is not a validation metric"));
+  EXPECT_TRUE(holds(refused_rule(".bleu", "dev=a"), "'.bleu' is not a validation metric"));
   EXPECT_TRUE(holds(refused_rule("-1*bleu", "dev"), "'-1' is not a factor above 0"));
   EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "'0' is not a factor above 0"));
   EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "'x' is not a factor above 0"));
   EXPECT_TRUE(holds(refused_rule("test.bleu", "dev=a,news=b"),
-                    "there is no validation set test; data.valid has dev, "
+                    "there is no validation set test; data.valid contains dev, "
                     "news"));
-  EXPECT_TRUE(holds(refused_rule("test.bleu", "dev"), "data.valid names none"));
+  EXPECT_TRUE(holds(refused_rule("test.bleu", "dev"), "data.valid contains no named sets"));
 }
 
 TEST(BestRule, IsReadAgainFromItsText) {
