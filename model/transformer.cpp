@@ -59,8 +59,7 @@ Transformer::Tables Transformer::declare_tables(ParamStore& params, const ModelC
   return {source, shared ? source : declare_table(params, "target_embedding.weight", c.target_vocabulary, c)};
 }
 
-// Parameters are declared in the order of the forward pass, so that the backward pass completes gradients
-// from the end.
+// Parameters are declared in the order of the forward pass, so that the backward pass completes gradients from the end.
 Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_positions)
     : config_(c),
       params_(params),

@@ -1,5 +1,4 @@
-// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split
-// over tp.
+// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over tp.
 //
 // y = down(dropout(act(up(x)))), without down's bias. A gated linear unit (Shazeer 2020) uses two matrices in
 // `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward
@@ -17,8 +16,8 @@ class FeedForward {
  public:
   struct Saved {
     Tensor x, act;  // [R, D], or own rows; [R, F/tp] after activation and dropout
-    // Input of the activation's gradient: the activation's inputs [R, F/tp], or both inputs [R, 2, F/tp] of a gated
-    // unit; or act; or what ops::Epilogue saved.
+    // What the activation's gradient reads: the activation's inputs [R, F/tp], both inputs [R, 2, F/tp] of a gated
+    // unit, act, or what ops::Epilogue saved.
     Tensor kept;
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);
