@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// These limits are far above those of any model ever trained, but low enough that their products do not overflow.
+// These limits exceed any model ever trained, but they are low enough that their products do not overflow.
 constexpr int64_t kMaxUnits = 1 << 20, kMaxBlocks = 1000, kMaxEntries = 1 << 24;
 
 void require_within(int64_t value, int64_t most, const char* option) {
