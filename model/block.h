@@ -25,7 +25,7 @@ class EncoderBlock {
 
   void forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& saved) const;
-  int64_t first_offset() const { return first_offset_; }  // offset of its first matrix in the flat buffers
+  int64_t first_offset() const { return first_offset_; }  // where its first matrix starts in the flat buffers
   int64_t end_offset() const { return end_offset_; }
 
  private:
@@ -37,7 +37,7 @@ class EncoderBlock {
   ResidualConnection after_self_attention_;
   FeedForward feed_forward_;
   ResidualConnection after_feed_forward_;
-  int64_t end_offset_;  // end of the layers
+  int64_t end_offset_;  // end of its matrices
   NormPosition norm_position_;
 };
 
@@ -67,7 +67,7 @@ class DecoderBlock {
 
   void forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const Sides& sides, const Tensor& y,
                Saved* saved) const;
-  // Adds this rank's part to d_encoder_output, f32.
+  // Adds this rank's part of the encoder output's gradient to d_encoder_output (f32).
   void backward(Pass& p, const Tensor& d, const Sides& sides, const Saved& saved, const Tensor& d_encoder_output) const;
   int64_t first_offset() const { return first_offset_; }
   int64_t end_offset() const { return end_offset_; }
@@ -90,7 +90,7 @@ class DecoderBlock {
   ResidualConnection after_cross_attention_;
   FeedForward feed_forward_;
   ResidualConnection after_feed_forward_;
-  int64_t end_offset_;  // end of the layers
+  int64_t end_offset_;  // end of its matrices
   NormPosition norm_position_;
 };
 

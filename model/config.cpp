@@ -1,4 +1,4 @@
-// model/config.cpp: checks which models can be built on which grid, with numbers, before anything starts.
+// model/config.cpp: checks, before anything is built, that a model is possible on a grid of ranks.
 #include "model/config.h"
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// These limits are far above any model that was ever trained, and low enough that their products do not overflow.
+// These limits exceed any model ever trained, but they are low enough that their products do not overflow.
 constexpr int64_t kMaxUnits = 1 << 20, kMaxBlocks = 1000, kMaxEntries = 1 << 24;
 
 void require_within(int64_t value, int64_t most, const char* option) {
@@ -30,30 +30,30 @@ void resolve_rate(double& rate, double common, const char* option) {
 constexpr int64_t kUsualPositions = 1024, kMaxPositions = 1 << 20;
 
 void refuse_option(const char* option, int64_t value, const std::string& why) {
-  if (value != 0) fail(ErrorKind::usage, fmt::format("{} = {}: {}; leave it at 0", option, value, why));
+  if (value != 0) fail(ErrorKind::usage, fmt::format("{} = {} must be 0: {}", option, value, why));
 }
 
 void resolve_positions(ModelConfig& c) {
   if (c.position_offset < -kMaxPositions || c.position_offset > kMaxPositions)
-    fail(ErrorKind::usage,
-         fmt::format("model.position_offset = {} is beyond {} positions", c.position_offset, kMaxPositions));
+    fail(ErrorKind::usage, fmt::format("model.position_offset = {} must be between {} and {}", c.position_offset,
+                                       -kMaxPositions, kMaxPositions));
   if (c.positions != Positions::learned)
     refuse_option("model.max_positions", c.max_positions,
-                  "it applies to model.positions = learned; sinusoids and rotary positions have no limit");
+                  "it applies only to model.positions = learned; sinusoids and rotary positions have no limit");
   if (is_rotary(c.positions)) {
     refuse_option("model.position_offset", c.position_offset, "rotary positions depend only on differences");
     if (c.head_size() % 2 != 0)
-      fail(ErrorKind::usage, fmt::format("rotary positions rotate pairs of columns, but a head has {} (model.width / "
-                                         "model.heads): change one of the two",
+      fail(ErrorKind::usage, fmt::format("model.width / model.heads = {} must be even, because rotary positions "
+                                         "rotate pairs of columns",
                                          c.head_size()));
   }
   if (c.positions != Positions::learned) return;
   refuse_option("model.position_offset", c.position_offset,
-                "it applies to sinusoids; with model.positions = learned the first token has the first row");
+                "it applies only to sinusoids; with model.positions = learned, the first token uses the first row");
   if (c.max_positions == 0) c.max_positions = kUsualPositions;
   if (c.max_positions < 2)
-    fail(ErrorKind::usage,
-         fmt::format("model.max_positions = {} must be at least 2: a token and its eos, or 0", c.max_positions));
+    fail(ErrorKind::usage, fmt::format("model.max_positions = {} must be at least 2 (a token and its eos), or 0 for {}",
+                                       c.max_positions, kUsualPositions));
   require_within(c.max_positions, kMaxPositions, "model.max_positions");
 }
 
@@ -84,7 +84,7 @@ void ModelConfig::resolve(int64_t tp) {
   require_divides(width, "model.width", heads, "model.heads");
   require_divides(heads, "model.heads", tp, "parallel.tp");
   if (kv_heads < 0)
-    fail(ErrorKind::usage, fmt::format("model.kv_heads = {}: give 1 or more, or 0 for model.heads", kv_heads));
+    fail(ErrorKind::usage, fmt::format("model.kv_heads = {} must be at least 1, or 0 for model.heads", kv_heads));
   if (kv_heads != 0) {
     require_divides(heads, "model.heads", kv_heads, "model.kv_heads");
     require_divides(kv_heads, "model.kv_heads", tp, "parallel.tp");
@@ -92,7 +92,8 @@ void ModelConfig::resolve(int64_t tp) {
   require_divides(feed_forward, "model.feed_forward", tp, "parallel.tp");
   if (target_vocabulary < tp)
     fail(ErrorKind::usage,
-         fmt::format("a vocabulary of {} entries cannot be split over parallel.tp = {}", target_vocabulary, tp));
+         fmt::format("the target vocabulary of {} entries is too small to split over parallel.tp = {} ranks",
+                     target_vocabulary, tp));
   if (tying == Tying::all && source_vocabulary != target_vocabulary)
     fail(ErrorKind::usage,
          fmt::format("model.tying = all needs one joint vocabulary, but the source has {} entries and the target {}: "

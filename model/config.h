@@ -15,7 +15,7 @@ constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
   return {{{"post", NormPosition::post}, {"pre", NormPosition::pre}}};
 }
 
-// output: the target embedding is the output matrix (Press & Wolf 2017); all: so is the source embedding.
+// output: target embedding = output matrix (Press & Wolf 2017); all: source embedding = the same matrix.
 enum class Tying : uint8_t { none, output, all };
 constexpr EnumNames<Tying, 3> enum_names(Tying) {
   return {{{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}};
@@ -26,9 +26,9 @@ constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
   return {{{"normal", EmbeddingInit::normal}, {"xavier", EmbeddingInit::xavier}}};
 }
 
-// Three layouts of sinusoids (Vaswani et al. 2017); learned: one trained table per side (Gehring et al. 2017); rotary:
-// queries and keys of self-attention are rotated by their positions (Su et al. 2021), in pairs of neighboring columns
-// or of columns half a head apart.
+// The first three are layouts of sinusoids (Vaswani et al. 2017). learned: one trained table per side (Gehring et al.
+// 2017). rotary, rotary_halves: queries and keys of self-attention are rotated by their positions (Su et al. 2021), in
+// pairs of neighboring columns or of columns half a head apart.
 enum class Positions : uint8_t { interleaved, halves, tensor2tensor, learned, rotary, rotary_halves };
 constexpr EnumNames<Positions, 6> enum_names(Positions) {
   return {{{"interleaved", Positions::interleaved},
@@ -40,8 +40,8 @@ constexpr EnumNames<Positions, 6> enum_names(Positions) {
 }
 inline bool is_rotary(Positions p) { return p == Positions::rotary || p == Positions::rotary_halves; }
 
-// The function between the matrices of a feed-forward layer: an activation, or a gated linear unit with a
-// third matrix: act(x W) * (x V) (Shazeer 2020).
+// The function between the matrices of a feed-forward layer: an activation, or a gated linear unit, which adds a third
+// matrix V and computes act(x W) * (x V) elementwise (Shazeer 2020).
 enum class FeedForwardActivation : uint8_t { relu, gelu, gelu_tanh, silu, glu, geglu, swiglu };
 constexpr EnumNames<FeedForwardActivation, 7> enum_names(FeedForwardActivation) {
   return {{{"relu", FeedForwardActivation::relu},
@@ -94,50 +94,52 @@ struct ModelConfig {
   template <typename V>
   void fields(V& v) {
     v("width", width, "width of the hidden states (d_model)", OnResume::model);
-    v("heads", heads, "attention heads; must divide width, and parallel.tp must divide it", OnResume::model);
+    v("heads", heads, "attention heads; width must be divisible by heads, and heads by parallel.tp", OnResume::model);
     v("kv_heads", kv_heads,
-      "heads of keys and values, each shared by heads / kv_heads query heads (grouped-query attention); 0 = heads");
+      "key-value heads, each shared by heads / kv_heads query heads (grouped-query attention); 0 = same as heads");
     v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)", OnResume::model);
-    v("encoder_layers", encoder_layers, "layers of the encoder", OnResume::model);
-    v("decoder_layers", decoder_layers, "layers of the decoder", OnResume::model);
-    v("norm", norm, "post: norm(x + f(x)), the paper's; pre: x + f(norm(x))", OnResume::model);
+    v("encoder_layers", encoder_layers, "number of encoder layers", OnResume::model);
+    v("decoder_layers", decoder_layers, "number of decoder layers", OnResume::model);
+    v("norm", norm, "post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))", OnResume::model);
     v("norm_kind", norm_kind, kNormKindHelp, OnResume::model);
-    v("final_norm", final_norm, "one more norm after the last block of encoder and decoder; pre-norm needs it");
+    v("final_norm", final_norm, "adds a norm after the encoder and after the decoder; needed if norm = pre");
     v("activation", activation,
-      "in the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; or a gated linear unit with a third matrix: "
-      "glu (sigmoid), geglu, swiglu",
+      "activation of the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; glu (sigmoid), geglu and swiglu "
+      "are gated linear units, which add a third matrix",
       OnResume::model);
     v("bias_attention", bias_attention, "biases in attention projections");
     v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
     v("bias_output", bias_output, "bias on the output logits");
-    v("tying", tying, "none; output: target embedding = output matrix; all: and source embedding (joint vocabulary)");
+    v("tying", tying,
+      "none; output: target embedding = output matrix; all: the source embedding also (needs a joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
-      "sinusoids: interleaved (the paper's), halves (Hugging Face), tensor2tensor; learned: a trained table per side; "
-      "rotary or rotary_halves: queries and keys of self-attention are rotated by their positions",
+      "interleaved (as in the paper), halves (Hugging Face), tensor2tensor: sinusoids; learned: a trained table per "
+      "side; rotary, rotary_halves: queries and keys of self-attention are rotated by their positions",
       OnResume::model);
     v("position_offset", position_offset, "position of the first token; sinusoids only", OnResume::model);
     v("max_positions", max_positions,
-      "rows of the learned tables: the longest sentence with its eos; 0 = 1024; other positions have no limit");
-    v("embedding_init", embedding_init, "normal: N(0, width^-1/2); xavier: uniform by fan-in and fan-out",
-      OnResume::has_no_effect);
-    v("dropout", dropout, "dropout rate of the four places below unless they have their own", OnResume::retrains);
-    v("dropout_embedding", dropout_embedding, "on the sum of embedding and position; -1 = model.dropout",
+      "rows of the learned tables, and so the max length of a sentence with its eos; 0 = 1024; learned positions only");
+    v("embedding_init", embedding_init,
+      "normal: standard deviation width^-1/2; xavier: uniform, scaled by fan-in and fan-out", OnResume::has_no_effect);
+    v("dropout", dropout, "default of the four dropout rates below", OnResume::retrains);
+    v("dropout_embedding", dropout_embedding, "dropout rate of the sum of embedding and position; -1 = model.dropout",
       OnResume::retrains);
-    v("dropout_residual", dropout_residual, "on each sublayer's output before it is added; -1 = model.dropout",
+    v("dropout_residual", dropout_residual,
+      "dropout rate of each sublayer's output before the residual sum; -1 = model.dropout", OnResume::retrains);
+    v("dropout_attention", dropout_attention, "dropout rate of attention weights; -1 = model.dropout",
       OnResume::retrains);
-    v("dropout_attention", dropout_attention, "on attention probabilities; -1 = model.dropout", OnResume::retrains);
-    v("dropout_feed_forward", dropout_feed_forward, "after the feed-forward activation; -1 = model.dropout",
-      OnResume::retrains);
-    v("source_vocabulary", source_vocabulary, "entries of the source vocabulary; 0 = from the training data");
-    v("target_vocabulary", target_vocabulary, "entries of the target vocabulary; 0 = from the training data");
+    v("dropout_feed_forward", dropout_feed_forward,
+      "dropout rate after the feed-forward activation; -1 = model.dropout", OnResume::retrains);
+    v("source_vocabulary", source_vocabulary, "size of the source vocabulary; 0 = taken from the training data");
+    v("target_vocabulary", target_vocabulary, "size of the target vocabulary; 0 = taken from the training data");
   }
 
   int64_t head_size() const { return width / heads; }
   int64_t num_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
 
-  // Fills the rates that are -1 from `dropout`, and the size of learned position tables. Throws an Error with the
-  // numbers and options if the model cannot be built on `tp` ranks.
+  // Replaces rates of -1 by `dropout`, and sets the size of learned position tables. Throws an Error that names the
+  // options and their values if the model cannot be built on `tp` ranks.
   void resolve(int64_t tp);
 };
 

@@ -1,4 +1,4 @@
-// model/device_batch.cpp: a block's ids, positions and offsets on the device, in one copy.
+// model/device_batch.cpp: uploads a block's ids, positions and offsets in one copy.
 #include "model/device_batch.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 namespace weft {
 namespace {
 
-// Vectors of integers or float bits, one after the other. Their places do not depend on the sentences.
+// Vectors of integers or of float bits, laid out one after the other at places that do not depend on the sentences.
 class Parts {
  public:
-  // Makes upload_to() set `to`. The place is large enough for `capacity` values, if that is more.
+  // Adds a vector, to whose place upload_to() will set `to`. The place has room for `capacity` values if that is more.
   void add(const std::vector<int32_t>& values, Tensor& to, size_t capacity = 0) {
-    constexpr size_t kAligned = 64;  // 256 bytes, in values
+    constexpr size_t kAligned = 64;  // values: 256 bytes
     const size_t begin = all_.size(), end = begin + std::max(values.size(), capacity);
     parts_.push_back({&to, static_cast<int64_t>(begin), static_cast<int64_t>(values.size())});
     all_.insert(all_.end(), values.begin(), values.end());
@@ -54,7 +54,7 @@ std::vector<int32_t> lengths_of(const std::vector<int32_t>& offsets) {
   return lengths;
 }
 
-// Returns the values of rows that belong to a sentence, and -1 for the others, which then do not change any sum.
+// Replaces the values of unused rows by -1, so that these rows do not contribute to any sum.
 std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector<int32_t>& sentences) {
   for (size_t row = 0; row < values.size(); ++row)
     if (sentences[row] < 0) values[row] = -1;
@@ -90,7 +90,7 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   parts.upload_to(p);
   if (!block.weights.empty())
     batch.weights = Tensor(batch.weights.data, {batch.weights.numel()}, DType::f32, batch.weights.device);
-  for (Sequences* side : {&batch.source, &batch.target}) {  // so far only the first member contains what all share
+  for (Sequences* side : {&batch.source, &batch.target}) {  // until here a struct's first member holds all its data
     side->by_id = ops::SortedIds(side->by_id.ids), side->by_position = ops::SortedIds(side->by_position.ids);
     const Tensor offsets = side->rows.begin;
     const int64_t sentences = offsets.numel() - 1;

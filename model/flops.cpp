@@ -9,9 +9,9 @@ TokenFlops forward_flops(const ModelConfig& c, double source_length, double targ
   const auto decoder_layers = static_cast<double>(c.decoder_layers);
   const double square = 2 * width * width;  // a projection of a row from width to width
   const double keys_and_values = 2 * square * static_cast<double>(c.num_kv_heads()) / static_cast<double>(c.heads);
-  const double matrices = is_gated(c.activation) ? 3 : 2;  // up, down and a gate
+  const double matrices = is_gated(c.activation) ? 3 : 2;  // up, down and, if gated, the gate
   const double feed_forwards = matrices * 2 * width * feed_forward;
-  const double attended = 2 * 2 * width;  // a key's score and its contribution of values
+  const double attended = 2 * 2 * width;  // per key: the score, and the contribution of its value
 
   const double self = 2 * square + keys_and_values;  // q and out; k and v
   const double encoder = self + feed_forwards + attended * source_length;

@@ -1,8 +1,8 @@
 // model/loss.h: label-smoothed cross-entropy over a vocabulary that is split over the tp axis.
 //
-// Smoothing is over the global vocabulary: 1 - e on the target, e / (V - 1) on each other entry. Ranks
-// exchange four numbers per row (maximum, sum of exponentials, sum of logits, target's logit). The plain
-// negative log-likelihood is computed along with it.
+// Smoothing covers the global vocabulary: the target gets 1 - e, and every other entry e / (V - 1). Ranks exchange four
+// numbers per row (maximum, sum of exponentials, sum of logits, target's logit). The plain negative log-likelihood is
+// computed in the same pass.
 #pragma once
 
 #include "model/layers/embedding.h"
@@ -11,7 +11,7 @@
 namespace weft {
 
 struct RowLoss {
-  Tensor loss, nll;  // [R], in nats: smoothed and plain
+  Tensor loss, nll;  // [R], in nats: smoothed loss and plain negative log-likelihood
 };
 
 struct BlockLoss {  // sums over target tokens
@@ -27,7 +27,7 @@ class LossTotal {
     ops::sum(ctx, {.x = rows.loss, .y = sums_[0]});
     ops::sum(ctx, {.x = rows.nll, .y = sums_[1]});
   }
-  BlockLoss read(Context& ctx) const {  // waits
+  BlockLoss read(Context& ctx) const {  // waits for the device
     const std::vector<double> sums = sums_.read(ctx);
     return {.loss = sums[0], .nll = sums[1]};
   }
@@ -38,14 +38,14 @@ class LossTotal {
 
 struct LossTargets {
   Tensor labels;        // [R] i32
-  Tensor weights = {};  // [R]? f32: factors of the losses of each row
+  Tensor weights = {};  // [R]? f32: factor of each row's losses
 };
 
-// Computes row losses. With `backward`, overwrites the logits with loss_scale (of p.scalars) * d loss / d logits.
+// Computes row losses. With `backward`, overwrites the logits with p.scalars->loss_scale * d loss / d logits.
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,
                       double smoothing, bool backward);
 
-// Returns row statistics (max, sum of exponentials) of logits over the whole vocabulary, from all ranks: [tp, R, 4].
+// Returns the statistics of each row of logits (ops::SoftmaxStats), gathered from all ranks: [tp, R, 4].
 Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels);
 
 }  // namespace weft

@@ -32,11 +32,11 @@ struct Pass {
   const TensorParallel& tp;
   uint64_t seed = 0;
   const StepScalars* scalars = nullptr;  // on ctx's device; training reads step, block and loss scale there
-  bool training = false;                 // whether dropout applies
-  // If true, keeps only each block's input; its backward pass first repeats its forward pass (Chen et al. 2016).
+  bool training = false;                 // true if dropout applies
+  // If true, each block keeps only its input, and its backward pass first repeats the forward pass (Chen et al. 2016).
   bool recompute = false;
-  // True if the work will be recorded and replayed (tensor/recorded_work.h). Then no shape may depend on a block's
-  // sentences, so each block contains the max number of them.
+  // True if the work will be recorded and replayed (tensor/recorded_work.h). Then no shape may depend on the sentences
+  // of a batch, so every batch contains the max number of them (the last ones are empty).
   bool fixed_shapes = false;
   ParamGather* gather = nullptr;  // weights that arrive during this forward pass
   // Sequence parallelism (Korthikanti et al. 2022, section 4.2.2): between tensor-parallel layers, rank r holds rows
@@ -54,7 +54,7 @@ struct Pass {
     return splits_rows() ? all.slice_rows(tp.rank() * own, own) : all;
   }
 
-  // Returns the dropout of a [rows, width] tensor; this rank holds its columns from `first_col` on.
+  // Returns the dropout of a [rows, width] tensor, of which this rank holds the columns from `first_col` on.
   Dropout dropout(double rate, uint32_t purpose, int64_t rows, int64_t width, int64_t first_col = 0) const {
     if (!training || rate <= 0) return {};
     return {.rate = static_cast<float>(rate),
@@ -65,7 +65,7 @@ struct Pass {
             .block_stride = rows * width,
             .scalars = scalars};
   }
-  // Returns the dropout of this rank's own rows of a tensor with all rows.
+  // Returns the dropout of the `own` rows that this rank holds of a [R, width] tensor.
   Dropout row_dropout(double rate, uint32_t purpose, int64_t own, int64_t width) const {
     Dropout d = dropout(rate, purpose, all_rows(own), width);
     if (splits_rows()) d.first = static_cast<uint64_t>(tp.rank() * own * width);
@@ -73,8 +73,8 @@ struct Pass {
   }
 };
 
-// Uploads host integers to a tensor of the arena, with space for at least `capacity`, so that its size does not depend
-// on the sentences.
+// Uploads host integers to an arena tensor with space for at least `capacity` of them, so that the arena's size does
+// not depend on the sentences.
 inline Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity = 0) {
   const int64_t n = static_cast<int64_t>(values.size());
   const Tensor t = p.arena.tensor({std::max(n, capacity)}, DType::i32).slice_rows(0, n);

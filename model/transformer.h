@@ -1,12 +1,12 @@
 // model/transformer.h: the encoder-decoder graph (Vaswani et al. 2017, section 3): forward, backward and decoding.
 //
-// Read block.h, layers/embedding.h and loss.h next. Each rank has one Transformer. It holds weights, in the given
-// ParamStore, and nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads are
-// arguments. It communicates over tp in layers/partial_sum.h (once here, for the gradient of the encoder output),
-// layers/all_rows.h, loss.cpp and, once per step, below. It communicates over dp only in the given GradSync.
+// Read block.h, layers/embedding.h and loss.h next. Each rank has one Transformer. Its weights are in the given
+// ParamStore. It keeps nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads are
+// arguments. Communication over tp happens in layers/partial_sum.h, layers/all_rows.h, loss.cpp, and in backward() and
+// cross_attention() below. Communication over dp happens only in the given GradSync.
 //
-// If ranks split rows (Pass::sequence), tensors of activations contain only a rank's own rows, except inside sublayers
-// and for the encoder output.
+// If ranks split rows (Pass::sequence), activation tensors contain only a rank's own rows, except inside sublayers and
+// for the encoder output.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,8 @@ namespace weft {
 
 class Transformer {
  public:
-  // Declares every parameter. REQUIRES: params.allocate() is called afterwards; `config` is resolved. Sentences have at
-  // most max_positions() rows: num_positions, or config.max_positions for learned positions.
+  // Declares every parameter. REQUIRES: params.allocate() is called afterwards; `config` is resolved. Sentences may
+  // have up to max_positions() rows, which is num_positions, or config.max_positions for learned positions.
   Transformer(const ModelConfig& config, ParamStore& params, int64_t num_positions);
   Transformer(const Transformer&) = delete;  // its blocks hold pointers to its positions
   Transformer& operator=(const Transformer&) = delete;
@@ -42,27 +42,27 @@ class Transformer {
   };
   // Returns logits [T, V/tp]. `saved` may be nullptr for inference.
   Tensor forward(Pass& p, const DeviceBatch& batch, Saved* saved) const;
-  // Adds the gradients of all parameters, and reports completed gradients to `sync`, if given. If ranks split rows, the
-  // gradients of norms and of biases after sums over tp are parts until a pass with `sync` (ParamSpec::sums_rows).
+  // Accumulates the gradients of all parameters, and reports completed gradients to `sync`, if given. If ranks split
+  // rows, gradients with ParamSpec::sums_rows are partial sums until a pass with `sync` adds the ranks' parts.
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
-  // Returns the losses of the batch's target rows, times their weights if it contains any, and 0 in unused rows. Adds
-  // the gradients of p.scalars->loss_scale * (sum of smoothed loss) to the store's.
+  // Returns the losses of the batch's target rows, times the rows' weights if the batch has weights, and 0 for unused
+  // rows. Accumulates the gradients of p.scalars->loss_scale * (sum of the smoothed losses).
   RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
   // Returns the same losses without gradients, and without dropout unless p is training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;
 
-  // Selects the cross-attention: layer and head from 0, or -1 for the mean over them.
+  // Selects a layer and a head of cross-attention, counted from 0; -1 selects the mean over all of them.
   struct AttentionChoice {
     int64_t layer = -1, head = -1;
   };
-  // Fills y [T rows, W], f32. Row t contains the probabilities of target row t over the source rows of its own
-  // sentence, from column 0 on, without dropout, and 0 beyond them and in unused rows. y is the same on every rank of
-  // the tp group. REQUIRES: W is at least the length of the longest source sentence.
+  // Fills y [T rows, W], f32. From column 0 on, row t contains the probabilities of target row t over the source rows
+  // of its sentence, without dropout. All other elements are 0. y is the same on every rank of the tp group. REQUIRES:
+  // W is at least the length of the longest source sentence.
   void cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice, const Tensor& y) const;
 
-  // The memory of decoding: `slots` hypotheses of up to max_length positions over up to source_rows of encoder output.
-  // A dry run only measures it.
+  // The memory of decoding, for `slots` hypotheses of up to max_length positions and for source_rows rows of encoder
+  // output. A dry run only measures its size.
   struct DecodeState {
     DecodeState(const Context& ctx, const Transformer& model, const TensorParallel& tp, int64_t slots,
                 int64_t max_length, int64_t source_rows);
@@ -73,12 +73,13 @@ class Transformer {
   };
   // Runs the encoder over rows packed like a block's source (unused rows: id -1) and fills the cross-attention caches.
   void start_decoding(Pass& p, const Sequences& source, DecodeState& state) const;
-  // Decodes one position of every slot: ids [slots] (-1: idle), logits [slots, V/tp] of the next token. Frees its arena
-  // memory on return.
+  // Decodes one position per slot: reads ids [slots] (-1: idle) and writes the logits [slots, V/tp] of the next token.
+  // Frees its arena memory on return.
   void decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
                    const Tensor& logits) const;
   const OutputProjection& output() const { return output_; }
-  // True if all GEMMs of inference read copies made for it, so that a row's bits do not depend on the number of rows.
+  // True if every GEMM of inference reads a copy of its weight that is packed for inference, so that a row's bits do
+  // not depend on the number of rows.
   bool has_inference_weights() const;
 
  private:

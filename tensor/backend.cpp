@@ -25,7 +25,7 @@ const Backend* open_cuda() {
   const auto entry = reinterpret_cast<BackendEntry>(dlsym(module, kCudaEntry));
   if (entry == nullptr) refuse(file, "it is not a Weft backend");
   const Backend* backend = entry(kBackendVersion);
-  if (backend == nullptr) refuse(file, "it belongs to another version of Weft");
+  if (backend == nullptr) refuse(file, "it belongs to a different version of Weft");
   if (chosen) std::fputs(fmt::format("the CUDA module is {} (WEFT_CUDA_MODULE)\n", file).c_str(), stderr);
   return backend;
 }

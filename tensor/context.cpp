@@ -119,8 +119,8 @@ std::string cpu_description() {
 void require_cpu_features() {
   const std::string missing = missing_features();
   if (missing.empty()) return;
-  fail(ErrorKind::usage, fmt::format("this program was compiled for {}, which this processor ({}) lacks; configure it "
-                                     "with -DWEFT_MARCH=native on such a machine and build again",
+  fail(ErrorKind::usage, fmt::format("this program was compiled for {}, which this processor ({}) lacks; configure and "
+                                     "build it again on this machine with -DWEFT_MARCH=native",
                                      missing, processor_name()));
 }
 

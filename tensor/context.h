@@ -40,10 +40,10 @@ class Context {
     virtual void begin_range(const char*) {}
     virtual void end_range() {}
 
-    // Runs work() to find the fastest way to compute each GEMM in it that `known` lacks, and leaves arbitrary values in
-    // what work() writes. From now on the known and the new choices are used. REQUIRES: no Recording exists yet.
-    // Returns the choices, to be passed as `known` after a restart or on another rank, because the fastest way differs
-    // from one time to another, and so do the last bits of results. Returns "" if the device offers only one way.
+    // Runs work() to find the fastest way to compute each of its GEMMs that `known` lacks. What work() writes is
+    // arbitrary. Later GEMMs use the known and the new choices. REQUIRES: no Recording exists yet. Returns all choices.
+    // Pass them as `known` after a restart and on other ranks, because repeated tuning may choose differently, which
+    // changes the last bits of results. Returns "" if the device offers only one way.
     virtual std::string tune(const std::string& known, const std::function<void()>& work) {
       static_cast<void>(known), static_cast<void>(work);
       return "";
@@ -53,14 +53,14 @@ class Context {
     // or to the host. Returns nullptr if the device cannot record.
     struct Recording {
       virtual ~Recording() = default;
-      virtual void replay() = 0;  // enqueues all of it on the same memory
+      virtual void replay() = 0;  // enqueues the recorded ops, on the same memory
     };
     virtual std::unique_ptr<Recording> record(const std::function<void()>&) { return nullptr; }
   };
   Runtime& runtime() const { return *runtime_; }
 
-  // Watches the device's work from outside, as a communicator does for its collectives. It is called after each wait
-  // for the device, and throws errors that it has noticed before anyone uses the device's results.
+  // Watches the device's work from outside, as a communicator does for its collectives. check() is called after each
+  // wait for the device, before its results are used, and throws errors that the watch has noticed.
   struct Watch {
     virtual ~Watch() = default;
     virtual void check() = 0;
@@ -77,7 +77,7 @@ class Context {
   void set_trace(OpTrace* trace) { trace_ = trace; }
   OpTrace* trace() const { return trace_; }
 
-  void synchronize() const {  // waits for all enqueued work; returns at once on the CPU
+  void synchronize() const {  // waits for all enqueued work; returns immediately on the CPU
     runtime_->synchronize();
     after_wait();
   }
@@ -108,7 +108,7 @@ DeviceProperties device_properties(Device device);  // describes the device in u
 void set_num_threads(int count);  // for ops called by this thread
 int num_threads();
 
-bool has_bf16_instructions();   // for matmuls: avx512_bf16, which processors with AMX also have
+bool has_bf16_instructions();   // true if matmuls can use avx512_bf16, as on processors with AMX
 std::string cpu_description();  // "Intel(R) Xeon(R) Processor, kernels for AVX-512": names the kernels that run
 void require_cpu_features();  // throws an Error with a remedy if the kernels use instructions that this processor lacks
 

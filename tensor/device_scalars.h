@@ -11,7 +11,7 @@ class DeviceScalars {
  public:
   explicit DeviceScalars(Device device) : buffer_(sizeof(StepScalars), device) {}
   const StepScalars* get() const { return static_cast<const StepScalars*>(buffer_.data()); }
-  // Is enqueued, so ops enqueued earlier read the old values.
+  // Enqueues a copy, so ops enqueued earlier read the old values.
   void set(Context& ctx, const StepScalars& values) const {
     upload(ctx, &values, buffer_.tensor({sizeof(StepScalars) / sizeof(int32_t)}, DType::i32));
   }

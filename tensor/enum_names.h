@@ -1,4 +1,4 @@
-// tensor/enum_names.h: names of the enums that users can choose, one list next to each enum:
+// tensor/enum_names.h: names of the enum values that users can choose. Each enum has a list next to it:
 //   constexpr EnumNames<Tying, 3> enum_names(Tying) { return {{{"none", Tying::none}, ...}}; }
 #pragma once
 

@@ -1,8 +1,8 @@
-// tensor/error.h: how Weft fails: one exception type with its kind, its place and its context.
+// tensor/error.h: how Weft fails: one exception type, with a kind, a place in the source and a context.
 //
-// Bad input from a user is an Error with one clear line (what, where, which option helps). `assert` is for our own
-// bugs. ErrorFrame adds "while ..." to the line: an Error keeps the frames that are active on this thread when it is
-// made.
+// For bad input from a user, throw an Error whose message is one clear line (what, where, which option helps). `assert`
+// is for our own bugs. ErrorFrame adds "while ..." to the line: an Error keeps the frames that are active on this
+// thread when it is made.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,8 +20,8 @@ namespace weft {
 // The kind decides the exit status of the program (docs/reliability.md).
 enum class ErrorKind { internal = 1, usage = 2, data = 3, checkpoint = 4, io = 5, peer = 6, diverged = 7 };
 
-class ErrorFrame {  // RAII: names what this thread is doing, e.g. ErrorFrame frame(fmt::format("while reading {}",
-                    // path));
+// Names what this thread does during its lifetime: ErrorFrame frame(fmt::format("while reading {}", path));
+class ErrorFrame {
  public:
   explicit ErrorFrame(std::string what) { frames().push_back(std::move(what)); }
   ~ErrorFrame() { frames().pop_back(); }

@@ -1,5 +1,5 @@
-// tensor/half.h: the two 16-bit float formats as storage: bf16 (f32's exponent, 8 bits of precision) and f16 (IEEE 754
-// binary16). Arithmetic is always f32: load with to_float, and round to nearest, ties to even, with from_float.
+// tensor/half.h: the two 16-bit float formats for storage: bf16 (f32's exponent, 8 bits of precision) and f16 (IEEE 754
+// binary16). Arithmetic is always f32: to_float widens, and from_float rounds to nearest, ties to even.
 //
 // Conversions are branch-free integer arithmetic, so that loops over them vectorize and every device rounds the same.
 #pragma once
@@ -31,8 +31,8 @@ WEFT_HD inline float to_float(float x) { return x; }
 WEFT_HD inline float to_float(BFloat16 x) { return std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16); }
 WEFT_HD inline float to_float(Float16 x) {
   const uint32_t magnitude = x.bits & 0x7FFFu, sign = (x.bits & 0x8000u) << 16;
-  // Moves exponent and fraction to f32's places. A multiplication corrects the exponent's bias, which is also
-  // right for subnormals. An exponent of all ones means infinity or NaN in both formats.
+  // Moves exponent and fraction to f32's places. A multiplication then corrects the exponent's bias, also of
+  // subnormals. An exponent of all ones means infinity or NaN in both formats.
   const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112f);
   const uint32_t special = magnitude >= 0x7C00u ? 0x7F800000u : 0u;
   return std::bit_cast<float>(finite | special | sign);

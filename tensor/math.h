@@ -77,8 +77,8 @@ WEFT_HD inline float normal_from_uniforms(float u1, float u2) {
 }
 
 // The layout of sines and cosines in a position table. interleaved: column 2i is sin(p / 10000^(2i / width)), column 2i
-// + 1 its cosine (Vaswani et al. 2017). halves: the sines, then the cosines. tensor2tensor: halves with frequency
-// exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
+// + 1 is the cosine of the same angle (Vaswani et al. 2017). halves: all sines, then all cosines. tensor2tensor: halves
+// with frequency exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
 enum class PositionLayout : uint8_t { interleaved, halves, tensor2tensor };
 
 WEFT_HD inline double sinusoid(PositionLayout layout, int64_t position, int64_t column, int64_t width) {

@@ -23,14 +23,14 @@ void* allocate(size_t bytes, Device device) {
   ++num_allocations;
   void* data = backend(device).allocate(bytes);
   if (data == nullptr) {
-    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; a smaller model needs "
-                                       "less, and in training smaller blocks (batch.rows) do",
+    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; use a smaller model or, in "
+                                       "training, smaller blocks (batch.rows)",
                                        static_cast<double>(bytes) / (1 << 20)));
   }
   return data;
 }
 
-// Debug builds fill uninitialized memory with NaN, so that reading it shows.
+// Debug builds fill uninitialized memory with NaN, so that reading it is noticed.
 void poison([[maybe_unused]] const Tensor& t) {
 #ifndef NDEBUG
   if (t.data == nullptr || t.device != Device::cpu) return;

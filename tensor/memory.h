@@ -1,5 +1,5 @@
-// tensor/memory.h: ownership of memory: a Buffer owns, an Arena hands out parts of a Buffer, a Tensor only
-// views.
+// tensor/memory.h: ownership of memory: a Buffer owns memory, an Arena hands out parts of its Buffer, and a Tensor is
+// only a view.
 //
 // All blocks of data have the same shape, so a dry run of forward and backward on a measuring Arena gives the
 // exact size of the real one before the first step. Nothing is allocated after that.

@@ -1,5 +1,5 @@
-// tensor/on_resume.h: what happens if an option has another value when a run resumes. It is given with the option in
-// fields(v) (trainer/config/run_config.h).
+// tensor/on_resume.h: what happens if an option has a different value when a run resumes. Each option in fields(v)
+// declares it (trainer/config/run_config.h).
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace weft {
 
 enum class OnResume : uint8_t {
-  may_change,     // allowed: it does not change what a step computes, or is meant to: grid, saves, the end of the run
-  retrains,       // the training would differ: allowed only with train.allow_changes
-  ends_stage,     // not allowed in a stage that has passed it; a later stage may end elsewhere
-  order,          // never: the place in the data depends on it
-  model,          // never: the parameters would mean another model
-  optimizer,      // never: the state belongs to another optimizer
-  has_no_effect,  // a run that resumes does not use it
-  this_start,     // belongs to only one start; checkpoints do not keep it
+  may_change,     // allowed, because steps compute the same or a change is intended: grid, saves, the end of the run
+  retrains,       // allowed only with train.allow_changes, because it changes the training
+  ends_stage,     // not allowed for a stage that has ended; allowed for the current and later stages
+  order,          // never allowed, because the place in the data depends on it
+  model,          // never allowed, because the parameters belong to the old model
+  optimizer,      // never allowed, because the state belongs to the old optimizer
+  has_no_effect,  // allowed: a run that resumes does not use it
+  this_start,     // belongs to one start only; checkpoints do not contain it
 };
 
 }  // namespace weft

@@ -5,8 +5,7 @@
 //   parameter gradients, statistics, biases and all arithmetic are f32 or better; ops are deterministic;
 //   a GEMM may round its bias to c's storage before adding it: at most half a unit in the bias's last place.
 // Shapes are checked once, in op_checks.cpp, for all backends; a dry run returns after the checks.
-// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences; "?" may
-// be empty.
+// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences; "?" may be empty.
 #pragma once
 
 #include <array>
@@ -38,14 +37,14 @@ struct Cast {
   Tensor x, y;
 };
 
-// What a GEMM ends with. activate: c = act(c). differentiate: c = c * act'(x), where x was the input of act.
+// What a GEMM does with its result. activate: c = act(c). differentiate: c = c * act'(x), where x was the input of act.
 struct Epilogue {
   enum class Kind : uint8_t { none, activate, differentiate };
   Kind kind = Kind::none;
   Activation activation = Activation::relu;
-  Tensor saved;  // [saved_numel] of c's storage: out for activate (empty for inference), in for differentiate.
-};               //   If saved_numel is 0 it is what activate wrote to c
-// Returns the size of what a device saves of [rows, cols] inputs for the activation's gradient: bits or the inputs.
+  Tensor saved;  // [saved_numel] of c's storage: activate writes it (unless empty), differentiate reads it.
+};               //   If saved_numel is 0, it is what activate wrote to c
+// Returns the number of elements saved for the gradient of an activation of [rows, cols]: bits, or its inputs.
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
 
 struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
@@ -57,9 +56,9 @@ struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b
   Tensor rounded_bias;      // [N]? T, bias rounded like the weights, for backends that add it in T
   bool accumulate = false;  // add to c instead of overwriting it
   Epilogue epilogue;        // without accumulate; `differentiate` also without bias
-  Tensor d_bias;     // [M]? f32 accumulated: the sums of a's columns, a bias's gradient computed with its weight's.
-};                   //   Needs trans_a and c f32, without bias and epilogue
-struct PackWeight {  // fills the packed copies that have memory; not on devices whose packed_numel is 0
+  Tensor d_bias;            // [M]? f32 accumulated: sums of a's columns (a bias's gradient, computed with its weight's)
+};                          //   REQUIRES: trans_a, c is f32, no bias, no epilogue
+struct PackWeight {         // fills the packed copies that have memory; not on devices whose packed_numel is 0
   Weight weight;
 };
 
@@ -127,7 +126,7 @@ struct NormBackward {
   NormKind kind = NormKind::layer;
   bool sums_later = false;  // norm_sums will add d_gamma and d_beta from partial
 };
-// Row ranges with partial sums, which are added in order, so that the result is the same for any number of threads.
+// The number of row ranges with partial sums. These are added in order, so that the result does not depend on threads.
 inline constexpr int64_t kNormPartials = 132;
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
@@ -157,7 +156,7 @@ struct ResidualNormBackward {
   bool sums_later = false;  // norm_sums will add d_gamma, d_beta and d_bias from partial
 };
 struct NormSums {  // the sums that the backward passes of several norms left for later
-  struct Norm {    // the same arguments as in that pass
+  struct Norm {    // the arguments of that backward pass
     Tensor partial, d_gamma, d_beta, d_bias;
   };
   static constexpr size_t kMax = 3;
@@ -171,7 +170,7 @@ struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id o
   float scale = 1;
   Tensor y;  // [R, D] out, in any storage
 };
-// Ids with their rows: equal ids follow each other, and their rows ascend.
+// Sorted ids with their rows: equal ids are adjacent, and their rows ascend.
 struct SortedIds {
   SortedIds() = default;
   explicit SortedIds(const Tensor& sorted)  // [2 R] i32: sort_ids() of op/sorted_ids.h
@@ -193,8 +192,7 @@ struct AddPositions {  // y = dropout(x + table[position])
   Dropout dropout;
 };
 
-// Rotary positions (Su et al. 2021): rotates pair i of a head's columns by the angle position *
-// 10000^(-2i/K).
+// Rotary positions (Su et al. 2021): rotates pair i of a head's columns by the angle position * 10000^(-2i/K).
 struct Rotary {
   Tensor x;          // [R, N*K]; may be a column slice of a fused tensor
   Tensor positions;  // [R] i32, below the table's rows
@@ -202,11 +200,10 @@ struct Rotary {
   Tensor y;          // [R, N*K] out; may be x
   int64_t heads = 1;
   bool halves = false;   // pairs are columns i and i + K/2 (GPT-NeoX, Llama); otherwise 2i and 2i + 1 (the paper)
-  bool inverse = false;  // rotates by minus the angle: the gradient
+  bool inverse = false;  // rotates by minus the angle, for the gradient
 };
 
-// Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]:
-// begin = offsets[0, B), end = offsets[1, B + 1).
+// Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
 struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
   int64_t longest = 0;  // max rows of a sentence (bounds scratch memory); 0: up to all rows of the tensor
@@ -215,16 +212,16 @@ struct SequenceRanges {
 };
 
 // Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys. Self,
-// causal and cross attention differ only in their ranges. Heads are consecutive groups of K columns. With fewer heads
-// of k and v, query head h reads their head h / (N / Nkv). This is grouped-query attention (Ainslie et al. 2023), or
-// multi-query attention (Shazeer 2019) if there is one. d_k and d_v are sums over the query heads of a group. Rows
+// causal and cross attention differ only in their ranges. Heads are consecutive groups of K columns. If k and v have
+// fewer heads, query head h reads head h / (N / Nkv) of k and v. This is grouped-query attention (Ainslie et al. 2023)
+// or, if Nkv = 1, multi-query attention (Shazeer 2019). d_k and d_v are sums over the query heads of a group. Rows
 // without a sentence get y = 0 and d_q, d_k, d_v = 0.
 struct AttentionForward {
   Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
   Tensor k, v;                    // [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;  // B sentences each
   Tensor y;                       // [Rq, N*K] out
-  Tensor lse;                     // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; ? empty for inference
+  Tensor lse;                     // [N, Rq] f32 out, log-sum-exp of a row's scaled scores; empty for inference
   int64_t heads = 1;              // N, on this rank
   int64_t kv_heads = 0;           // Nkv, which divides N; 0: N
   bool causal = false;            // query j sees keys 0..j of its sentence
@@ -242,9 +239,9 @@ struct AttentionBackward {
   float scale = 1;
   Dropout dropout;
 };
-// Attention probabilities for inspection, which forward never stores. They are without mask and dropout, as in
-// cross-attention at inference. y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i), where
-// j counts the keys of row i's own sentence.
+// Computes attention probabilities for inspection, without mask and dropout, as in cross-attention at inference. (The
+// forward op does not store them.) y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i),
+// where j counts the keys of row i's own sentence.
 struct AttentionWeights {
   Tensor q, k;                            // [Rq, N*K], [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;          // B sentences each
@@ -268,8 +265,8 @@ struct SoftmaxStats {
 };
 struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
   Tensor logits;       // [R, V] in; out: d_loss/d_logits * loss_scale if `backward`; padding columns 0
-  Tensor targets;      // [R] i32 global ids; negative rows: loss 0, gradient 0
-  Tensor weights;      // [R]? f32, not negative: factors of a row's losses and gradient; empty: all 1
+  Tensor targets;      // [R] i32 global ids; a negative one gives loss and gradient 0
+  Tensor weights;      // [R]? f32, not negative: factor of each row's losses and gradient; empty: all 1
   Tensor stats;        // [ranks, R, 4]? f32 gathered in rank order; empty: the whole vocabulary is on this rank, and
                        //   statistics, loss and gradient come from one pass over a row
   int64_t first_id = 0, valid = 0;
@@ -289,8 +286,8 @@ struct SumSquares {
   Tensor x, y;
 };
 
-// A step of an optimizer that treats all elements in the same way, by a rule (tensor/op/update_rules.h). All tensors
-// are [n] f32.
+// A step of an optimizer that applies the same rule to every element (tensor/op/update_rules.h). All tensors are [n]
+// f32.
 enum class UpdateRule : uint8_t { adam, lion, schedule_free, descent };
 struct Update {
   Tensor param, grad;
@@ -303,7 +300,8 @@ struct Update {
 };
 
 // Muon's step (Jordan et al. 2024) before its iterations on whole matrices. Tensors are [n] f32. With g the scaled
-// gradient: m = momentum m + (1 - momentum) g, and Nesterov's update u = momentum m + (1 - momentum) g, with the new m.
+// gradient, it computes m = momentum m + (1 - momentum) g. Nesterov's update is u = momentum m + (1 - momentum) g with
+// this new m.
 struct MuonMomentum {
   Tensor grad;  // in: the gradient, out: u
   Tensor m;
@@ -326,7 +324,7 @@ struct Init {
   Tensor x;  // [outer * dim * inner] out
   int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
   Kind kind = Kind::constant;
-  float value = 0;  // the constant; the bound of U(-value, value]; the standard deviation
+  float value = 0;  // the constant, the bound of U(-value, value], or the standard deviation
   uint64_t seed = 0;
   uint32_t purpose = 0;
 };

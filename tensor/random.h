@@ -1,6 +1,5 @@
-// tensor/random.h: counter-based random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as
-// easy as 1, 2, 3", SC 2011). A number is a pure function of (seed, step, purpose, global element index) on
-// every device and grid.
+// tensor/random.h: counter-based random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1,
+// 2, 3", SC 2011). A number depends only on (seed, step, purpose, global element index), on every device and grid.
 //
 // Key = seed. Counter = {group low, group high, step, purpose}. A 32-bit number (random_bits) is word index %
 // 4 of group index / 4; dropout takes 16 bits per element, eight elements per group (Dropout).
@@ -34,8 +33,7 @@ WEFT_HD inline PhiloxBits philox(uint64_t seed, uint64_t group, uint32_t step, u
   return {{c0, c1, c2, c3}};
 }
 
-// Identifies the use of a number: the 32-bit FNV-1a hash of a stable name such as
-// "encoder.0.feed_forward.dropout".
+// Identifies the use of a number: the 32-bit FNV-1a hash of a stable name such as "encoder.0.feed_forward.dropout".
 constexpr uint32_t purpose_of(std::string_view name) {
   uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -49,7 +47,7 @@ WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step
 // Returns a number in (0, 1], which is never zero, so its logarithm exists.
 WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
 
-// Returns a dropout rate in 16 bits: an element is dropped if its bits are below the threshold. The effective rate is
+// Returns the 16-bit threshold of a dropout rate. An element is dropped if its bits are below it. The effective rate is
 // threshold / 65536, the value below 1 nearest to `rate`. Kept elements are scaled by 1 / (1 - effective rate), so that
 // the expectation does not change.
 WEFT_HD inline uint32_t dropout_threshold(float rate) {
@@ -60,9 +58,9 @@ WEFT_HD inline float dropout_keep_scale(float rate) {
   return 65536.0f / static_cast<float>(65536u - dropout_threshold(rate));
 }
 
-// Determines which elements are dropped as a function of their index in the *unsharded* tensor, so that masks are the
-// same on every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col. Its 16
-// bits are lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
+// Determines which elements are dropped, from their indices in the *unsharded* tensor, so that masks are the same on
+// every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col. Its 16 bits are
+// lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
 struct DropoutMask {
   static constexpr int kGroup = 8;  // elements per Philox group
 

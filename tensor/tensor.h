@@ -54,7 +54,7 @@ class Shape {
 struct Tensor {
   void* data = nullptr;
   Shape shape;
-  int64_t row_stride = 0;  // elements from one row to the next; the number of columns unless a column slice
+  int64_t row_stride = 0;  // elements from one row to the next: the number of columns, or more in a column slice
   DType dtype = DType::f32;
   Device device = Device::cpu;
 

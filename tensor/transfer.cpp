@@ -8,8 +8,9 @@ namespace {
 
 void check(const Context& ctx, const Tensor& t, const char* what) {
   if (t.device == ctx.device() && t.contiguous() && (t.data != nullptr || t.numel() == 0)) return;
-  fail(ErrorKind::internal, fmt::format("{}: a {} tensor {} has no memory, is a column slice or is on another device",
-                                        what, name_of(t.dtype), t.shape.str()));
+  fail(ErrorKind::internal,
+       fmt::format("{}: a {} tensor {} has no memory, is a column slice or is on a different device", what,
+                   name_of(t.dtype), t.shape.str()));
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace weft {
 
 // Copies are enqueued after ctx's earlier work. REQUIRES: `to` and `from` are contiguous and on ctx's device.
-void upload(Context& ctx, const void* host,
-            const Tensor& to);  // `host` may be overwritten when it returns; dry run: nothing
+// When upload returns, `host` may be overwritten. In a dry run it does nothing.
+void upload(Context& ctx, const void* host, const Tensor& to);
 void download(Context& ctx, const Tensor& from, void* host);    // waits for the values; REQUIRES: not a dry run
 void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; REQUIRES: same number of bytes, no overlap
 
@@ -21,7 +21,7 @@ std::vector<T> to_host(Context& ctx, const Tensor& from) {
   return values;
 }
 
-// Returns an f32 tensor in host memory: the tensor's own on the CPU, else `copy`, which is filled with its values.
+// Returns an f32 tensor's values in host memory: its own memory on the CPU, else `copy`, which is filled with them.
 const float* on_host(Context& ctx, const Tensor& t, std::vector<float>& copy);
 
 }  // namespace weft

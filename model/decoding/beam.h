@@ -1,14 +1,14 @@
 // model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when its search ends.
 //
-// Open and finished hypotheses share `beam` places. A finished hypothesis keeps its place, so beam 1 is
-// exactly greedy decoding. In each step the best continuations by sum of log probabilities fill the open
-// places (ties: the better parent, then the lower id). Finished hypotheses are ranked by score = log
-// probability / penalty(tokens + 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n
-// includes eos. A forced prefix adds nothing to a hypothesis: its tokens have no log probability and are not in n.
+// Open and finished hypotheses share `beam` places. A finished hypothesis keeps its place, so beam 1 is exactly greedy
+// decoding. In each step, the continuations with the highest sums of log probabilities fill the open places (ties: the
+// better parent, then the lower id). Finished hypotheses are ranked by score = log probability / penalty(tokens + 1)
+// with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n includes eos. A forced prefix does not count:
+// its tokens add no log probability and are not included in n.
 //
 // The search ends when no place is open, or when `nbest` hypotheses are finished and no open one can beat the worst of
 // the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest) or, if alpha < 0, s /
-// penalty(shortest possible), because log probabilities only decrease. So stopping early loses nothing.
+// penalty(shortest possible), because s can only decrease. So stopping early loses nothing.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ double length_penalty(int64_t tokens, double alpha);
 
 class Beam {
  public:
-  // At the length `max_tokens` only eos may follow. The caller chooses the first `forced` tokens (at most max_tokens):
+  // After `max_tokens` tokens only eos may follow. The caller chooses the first `forced` tokens (at most max_tokens):
   // advance() then gets one continuation, with the log probability 0.
   Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced = 0);
 
@@ -42,8 +42,8 @@ class Beam {
     int64_t slot = 0;  // below `beam`; the decoder keeps its keys and values there
   };
   const std::vector<Open>& open() const { return open_; }       // best first; all have the same length
-  int64_t places() const;                                       // max continuations that advance() uses
-  int64_t num_tokens() const { return num_tokens_; }            // tokens of every open hypothesis
+  int64_t places() const;                                       // max number of continuations used by advance()
+  int64_t num_tokens() const { return num_tokens_; }            // tokens per open hypothesis
   bool must_end() const { return num_tokens_ == max_tokens_; }  // advance() then needs only continuations by eos
   int64_t max_tokens() const { return max_tokens_; }
   bool is_forced() const { return num_tokens_ < forced_; }  // true if the caller chooses the next token
@@ -57,7 +57,7 @@ class Beam {
     int64_t from = 0, to = 0;
   };
   // REQUIRES: `all` contains at least the best places() continuations of each open hypothesis, in any order. Returns
-  // the slot copies to make. A hypothesis's best child stays in its slot, so no `to` is another's `from`.
+  // the slot copies to make. A hypothesis's best child stays in its slot, so no `to` is the `from` of another copy.
   std::vector<SlotCopy> advance(std::vector<Continuation> all);
 
   bool done() const;

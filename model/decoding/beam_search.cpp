@@ -1,7 +1,7 @@
-// model/decoding/beam_search.cpp: assigns sentences to slots, from the first to the last.
+// model/decoding/beam_search.cpp: encodes the sentences of a search and assigns them to slots.
 //
-// Slots come in groups of `beam`, one group per sentence. A group owns cache rows for hypotheses of usual length. A
-// longer sentence takes several neighboring groups for their rows, and uses only the first one's slots.
+// Slots come in groups of `beam`, one group per sentence. A group owns enough cache rows for hypotheses of usual
+// length. A longer sentence takes the rows of several neighboring groups, but uses only the slots of the first group.
 #include "model/decoding/beam_search.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace weft {
 namespace {
 
 constexpr int64_t kSlots = 64;         // rows per decoding step; more if the beam is wider
-constexpr int64_t kRowsPerSlot = 128;  // usual length
+constexpr int64_t kRowsPerSlot = 128;  // length of a usual hypothesis
 constexpr int64_t kWindowRows = 512;   // length of the longest source
-constexpr int64_t kNumWindows = 3;  // so the next sentences are encoded while earlier windows are still being decoded
+constexpr int64_t kNumWindows = 3;     // so sentences can be encoded while earlier windows are still being decoded
 constexpr int64_t kLongestTarget = 1023;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -55,7 +55,7 @@ class BeamSearch::Run {
     SlotDecoder::Rows source;
     Beam beam;
     int64_t num_groups;
-    int64_t group = -1;  // the first of its groups once it is being decoded
+    int64_t group = -1;  // the first of its groups, set when decoding starts
   };
   int64_t slot_of(const Job& job, int64_t slot) const { return job.group * beam_ + slot; }
   int64_t first_row(const Job& job, int64_t slot) const {
@@ -96,9 +96,9 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
   for (const BeamRequest& r : requests) {
     if (std::ssize(r.source) > search.longest_source() || r.max_tokens > search.longest_target())
       fail(ErrorKind::internal,
-           fmt::format("a request of {} source tokens for up to {} target tokens: at most {} and {}", r.source.size(),
-                       r.max_tokens, search.longest_source(), search.longest_target()));
-    require(std::ssize(r.prefix) <= r.max_tokens, ErrorKind::internal, "a prefix is at most max_tokens long");
+           fmt::format("a request with {} source tokens and up to {} target tokens exceeds the limits {} and {}",
+                       r.source.size(), r.max_tokens, search.longest_source(), search.longest_target()));
+    require(std::ssize(r.prefix) <= r.max_tokens, ErrorKind::internal, "a prefix is longer than max_tokens");
   }
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
   std::stable_sort(waiting_.begin(), waiting_.end(),

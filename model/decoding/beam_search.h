@@ -2,9 +2,9 @@
 //
 // A sentence's result does not depend on the other sentences of the batch: the decoder has a fixed number of slots, the
 // encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place. Sentences enter
-// as slots become free, long ones first. Under tensor parallelism all ranks of the tp group make the same calls and the
-// same decisions. Any token except bos may be predicted. See beam.h for the search and slot_decoder.h for its
-// computation.
+// as slots become free; long sentences enter first. Under tensor parallelism all ranks of the tp group make the same
+// calls and the same decisions. Any token except bos may be predicted. See beam.h for the search and slot_decoder.h for
+// its computation.
 #pragma once
 
 #include <cstdint>

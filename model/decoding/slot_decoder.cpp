@@ -164,8 +164,7 @@ std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots)
     }
     const double lse = log_sum_exp(row);
     if (!std::isfinite(lse))
-      fail(ErrorKind::diverged,
-           "the model has diverged: its predictions are not finite; earlier checkpoints may be good");
+      fail(ErrorKind::diverged, "the model has diverged: its predictions are not finite; try an earlier checkpoint");
     Next& found = next[place[i]];
     found.end = row.target - lse;
     for (int rank = 0; rank < tp_.size(); ++rank) {

@@ -1,11 +1,11 @@
-// model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step, each a
-// hypothesis or idle, and encoder windows with a fixed number of rows.
+// model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step, which are
+// idle or hold a hypothesis each, and encoder windows with a fixed number of rows.
 //
-// Every GEMM has one shape, whatever is decoded. Idle slots and unused rows are left out only where a row's bits do not
-// depend on the number of rows, that is, if the weights include copies for inference. A slot's keys and values are in
-// consecutive cache rows from Slot::first_row on; the caller assigns rows. All memory is allocated at construction, and
-// a dry run finds its size. On a dry-run Context nothing is allocated, and memory_bytes() returns what would be.
-// REQUIRES: under tensor parallelism all ranks of the tp group make the same calls. They get the same results.
+// The shape of a GEMM does not depend on what is decoded. Idle slots and unused rows are left out only where a row's
+// bits do not depend on the number of rows, that is, if the weights include copies for inference. A slot's keys and
+// values are in consecutive cache rows from Slot::first_row on; the caller assigns rows. The constructor measures all
+// memory by a dry run and allocates it. On a dry-run Context it only measures. REQUIRES: all ranks of a tp group make
+// the same calls. They get the same results.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace weft {
 
 struct SlotDecoderShape {
   int64_t slots = 0;
-  int64_t cache_rows = 0;  // rows that the caller assigns, over all slots
+  int64_t cache_rows = 0;  // rows of all slots together, which the caller assigns to slots
   int64_t windows = 0, window_rows = 0;
   int64_t candidates = 0;  // number of best next tokens per slot
 };
@@ -27,12 +27,12 @@ class SlotDecoder {
   SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape);
 
   const SlotDecoderShape& shape() const { return shape_; }
-  // Excludes the scratch memory of `ctx`.
+  // Returns the bytes without the scratch memory of `ctx`.
   size_t memory_bytes() const {
     return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device());
   }
 
-  struct Rows {  // rows of the encoder output, over all windows
+  struct Rows {  // rows of the encoder output, counted over all windows
     int32_t begin = 0, end = 0;
   };
   // Encodes sentences (tokens without eos) that fit into window `window` together, and replaces its contents.
@@ -50,7 +50,7 @@ class SlotDecoder {
       double log_prob = 0;
     };
     double end = 0;           // log probability of eos
-    std::vector<Piece> best;  // at least the `candidates` best, possibly with eos, never bos; empty if idle
+    std::vector<Piece> best;  // at least the `candidates` best; may include eos, never bos; empty if idle
   };
   std::vector<Next> step(const std::vector<Slot>& slots);
 
@@ -68,7 +68,7 @@ class SlotDecoder {
   Offer step(Pass p, const std::vector<Slot>& slots) const;
   void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
-  int64_t offered() const;             // columns per row that a rank offers
+  int64_t offered() const;             // columns that a rank offers per row
   int64_t offered_by(int rank) const;  // the last ranks may have fewer
   VocabularyRange range_of(int rank) const;
   bool leaves_out() const { return model_.has_inference_weights(); }

@@ -15,7 +15,8 @@ inline Tensor gather_rows(Pass& p, const Tensor& own) {
   return all;
 }
 
-// Holds the gathered rows as long as this object lives. They are not kept: the backward pass gathers them again.
+// Gathers rows, and holds them as long as this object lives. The backward pass gathers again, so that the forward pass
+// need not keep gathered rows.
 class AllRows {
  public:
   AllRows(Pass& p, const Tensor& own) {

@@ -42,15 +42,16 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
   int64_t heads(const TensorParallel& tp) const { return heads_ / tp.size(); }
   int64_t columns(const TensorParallel& tp) const { return heads(tp) * head_size_; }  // columns of queries
   int64_t kv_heads(const TensorParallel& tp) const { return kv_heads_ / tp.size(); }
-  int64_t kv_columns(const TensorParallel& tp) const { return kv_heads(tp) * head_size_; }  // of keys, or of values
+  int64_t kv_columns(const TensorParallel& tp) const { return kv_heads(tp) * head_size_; }  // columns of k (and v)
   void forward(Pass& p, const AttentionSaved& s, const AttentionRows& rows) const;
   void backward(Pass& p, const AttentionSaved& s, const AttentionRows& rows, const Tensor& d_context,
                 const AttentionGradients& d) const;
-  // Used in inference, with keys and values from a cache: context [Rq, N*K/tp]; every query sees all keys of its range.
+  // For inference: computes context [Rq, N*K/tp] with keys and values from a cache. Every query sees all keys of its
+  // range.
   void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const AttentionRows& rows,
               const Tensor& context) const;
-  // Adds factor * the probabilities of `head`, or of all heads if it is -1, to y [Rq, W]. It adds only this rank's
-  // heads; the caller all-reduces over tp.
+  // Adds factor * the probabilities of `head`, or of all heads if `head` is -1, to y [Rq, W]. It adds only this rank's
+  // heads, and the caller all-reduces y over tp.
   void add_weights(Pass& p, const AttentionSaved& s, const AttentionRows& rows, int64_t head, double factor,
                    const Tensor& y) const;
 
@@ -73,8 +74,8 @@ class SelfAttention {
   void backward(Pass& p, const Tensor& d_y, const Sequences& sentences, const Saved& saved,
                 const InputGradient& d_x) const;  // d_x may be d_y
   struct NewRows {                                // one row per hypothesis
-    Tensor cache_rows;                            // [slots] i32: where its key and value go
-    Tensor positions;                             // [slots] i32: its position in its sentence
+    Tensor cache_rows;                            // [slots] i32: cache row of its key and value
+    Tensor positions;                             // [slots] i32: position in its sentence
   };
   // Adds one row to each of `slots` hypotheses: writes its key and value to the cache, then attends to rows.keys.
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const NewRows& added, const AttentionRows& rows,
@@ -90,7 +91,7 @@ class SelfAttention {
   Projected project(Pass& p, const Tensor& x, const Tensor& positions) const;
   void rotate(Pass& p, const Projected& y, const Tensor& positions, bool inverse) const;
 
-  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // the first alone, or the other two
+  std::optional<ColumnParallelLinear> qkv_, q_, kv_;  // only qkv_, or q_ and kv_
   AttentionCore core_;
   const RotaryPositions* rotary_;
   std::optional<RowParallelLinear> out_;  // declared after the projections

@@ -19,7 +19,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
   Embedding(const std::string& name, const Param* table, const ModelConfig& config);
   void forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                const Tensor& y) const;  // [R] -> [R, D], or own rows
-  // Overwrites d_y. In unused rows d_y is 0, whatever their id and position.
+  // Overwrites d_y. Unused rows, whose sorted ids are -1, add nothing.
   void backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
                 const PositionTable& position_table, const Tensor& d_y) const;
 

@@ -71,8 +71,8 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Inp
   up_.backward(p, d_up, AllRows(p, s.x), d_x);
 }
 
-// Writes act and returns what its gradient reads, if `keep`. Without a gate and dropout, the activation and
-// its gradient are epilogues of the GEMMs.
+// Computes act. If `keep`, returns what its gradient reads. Without a gate and dropout, the activation and its gradient
+// are epilogues of the GEMMs.
 Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
   const Dropout dropout = this->dropout(p, act.rows());
   if (fuses_activation(dropout)) {

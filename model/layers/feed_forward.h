@@ -16,8 +16,8 @@ class FeedForward {
  public:
   struct Saved {
     Tensor x, act;  // [R, D], or own rows; [R, F/tp] after activation and dropout
-    // Input of the activation's gradient: the activation's inputs [R, F/tp], or both inputs [R, 2, F/tp] of a gated
-    // unit; or act; or what ops::Epilogue saved.
+    // What the activation's gradient reads: the activation's inputs [R, F/tp], both inputs [R, 2, F/tp] of a gated
+    // unit, act, or what ops::Epilogue saved.
     Tensor kept;
   };
   FeedForward(ParamStore& params, const std::string& name, const ModelConfig& config);

@@ -31,7 +31,8 @@ class ColumnParallelLinear {
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
   // d_x [R, in], all-reduced over tp; or own rows of it, reduce-scattered.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const;
-  // Omits the all-reduce: d_x is this rank's part, or this part is added to it. The caller all-reduces.
+  // Omits the all-reduce: sets d_x to this rank's part or, if `accumulate`, adds the part to d_x. The caller
+  // all-reduces.
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 
  private:
@@ -39,7 +40,7 @@ class ColumnParallelLinear {
   int64_t in_;
 };
 
-class RowParallelLinear {  // has no bias, which is added once, after the all-reduce (residual.h)
+class RowParallelLinear {  // without bias: residual.h adds it once, after the all-reduce
  public:
   // Declares name.weight. `in` is the full shape of the input features, for example {heads, head_size}; its first
   // dimension is split over tp.

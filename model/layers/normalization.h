@@ -20,12 +20,12 @@ class Norm {
 
   Saved allocate(Pass& p, const Tensor& x) const;  // takes memory for the statistics of x from the arena
   void forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
-  // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual. With `later`, the
-  // gradients of the parameters wait for ops::norm_sums, and `later` holds arena memory until then.
+  // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual. With `later`, the parameter
+  // gradients are left to ops::norm_sums, and `later` refers to arena memory until then.
   void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x,
                 ops::NormSums::Norm* later = nullptr) const;
 
-  // The norm fills in its parameters, their gradients, the kind and the scratch memory.
+  // These complete `sum` with the norm's parameters, their gradients, the kind and the scratch memory.
   void forward(Pass& p, ops::ResidualNormForward sum) const;
   void backward(Pass& p, ops::ResidualNormBackward sum, ops::NormSums::Norm& later) const;
 

@@ -1,14 +1,15 @@
-// model/layers/partial_sum.h: a sum over tp, or of several matmuls: each writes or adds its part, and an all-reduce
-// adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives each rank its own rows' sum.
+// model/layers/partial_sum.h: a sum over the ranks of tp and over one or several matmuls. Each matmul writes or adds
+// its part, and an all-reduce adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives each
+// rank the sum of its own rows.
 //
 //   PartialSum sum(p, y);                       // y [R, D], or own rows [R/tp, D]; f32 or half precision
 //   ops::gemm(p.ctx, {..., .c = sum.part(), .accumulate = sum.accumulates()});  // part() [R, D]
 //   sum.reduce(p);                              // sum.sum() = the sum over tp, of y's rows; part() is no longer used
 //   sum.finish(p);                              // y = the sum, or y += the sum
 //
-// sum() is y itself where nothing is lost: for one matmul, unless the ranks' sum is added to y. The parts of several
-// matmuls are f32, so that their sum is rounded once. part() is sum(), unless ranks split rows. Both may be tensors of
-// the arena, which live as long as this object.
+// sum() is y itself if this loses no precision: for a single matmul, unless the sum over several ranks is added to y.
+// The parts of several matmuls are f32, so that their sum is rounded only once. part() is sum(), unless ranks split
+// rows. Both may be arena tensors, which live as long as this object.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@
 
 namespace weft {
 
-// Says where a sublayer leaves the gradient of its input.
+// Tells a sublayer where to leave the gradient of its input.
 struct InputGradient {
   Tensor d;          // [R, D], or own rows
   bool add = false;  // adds to d, which holds the gradient of the path around the sublayer
@@ -51,7 +52,7 @@ class PartialSum {
  private:
   InputGradient y_;
   Tensor part_, sum_;
-  bool needs_sum_ = false;  // whether the sum has its own memory, apart from y
+  bool needs_sum_ = false;  // true if the sum does not use y's memory
   std::optional<ArenaScope> scope_;
 };
 

@@ -46,7 +46,7 @@ PositionEncoding::PositionEncoding(ParamStore& params, const ModelConfig& c, int
   if (c.positions == Positions::learned) {
     source_.learned = declare_rows(params, "source_positions.weight", c);
     target_.learned = declare_rows(params, "target_positions.weight", c);
-  } else if (is_rotary(c.positions)) {  // the angles equal those in sinusoids with a head's width
+  } else if (is_rotary(c.positions)) {  // uses the angles of sinusoids with a head's width
     buffer_ = sinusoids(PositionLayout::interleaved, num_positions, c.head_size(), 0, params.device());
     rotary_.emplace(buffer_.tensor({num_positions, c.head_size()}), c.positions == Positions::rotary_halves);
   } else {

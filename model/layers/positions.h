@@ -10,10 +10,9 @@
 
 namespace weft {
 
-struct PositionTable {  // [max_positions, D], added to the embeddings of one side; the same on every rank
-  Tensor sinusoids;     // or
-  const Param* learned =
-      nullptr;  // "source_positions.weight", "target_positions.weight"; if neither is set, nothing is added
+struct PositionTable {             // [max_positions, D], added to the embeddings of one side; the same on every rank
+  Tensor sinusoids;                // at most one of these is set; if neither is, nothing is added
+  const Param* learned = nullptr;  // "source_positions.weight", "target_positions.weight"
   Tensor rows() const { return learned ? learned->value : sinusoids; }
 };
 
@@ -29,8 +28,9 @@ class RotaryPositions {
   bool halves_;
 };
 
-// The encoding that config.positions selects: sinusoids, one table of `num_positions` rows for both sides; two learned
-// tables of config.max_positions rows; or the angles of rotary positions. Sentences have at most max_positions() rows.
+// The encoding selected by config.positions: one table of sinusoids with `num_positions` rows for both sides, two
+// learned tables with config.max_positions rows, or the angles of rotary positions. Sentences have at most
+// max_positions() rows.
 class PositionEncoding {
  public:
   PositionEncoding(ParamStore& params, const ModelConfig& config, int64_t num_positions);

@@ -3,20 +3,20 @@
 //   post: x = norm(x + dropout(f(x) + b))  (Vaswani et al. 2017)
 //   pre:  x = x + dropout(f(norm(x)) + b)  (Xiong et al. 2020)
 //
-// All of it works row by row. If ranks split rows (Pass::sequence), each holds its own R/tp rows, and its gradients of
-// norms and biases are parts of the sums over all rows.
+// Everything here works row by row. If ranks split rows (Pass::sequence), each rank holds its own R/tp rows, and its
+// gradients of norms and biases are parts of the sums over all rows.
 //
 //   ResidualStream stream(p, residuals(), x, y, saved);
 //   stream.add(p, attention.forward(p, stream.input(), ..., stream.output(), ...));
 //   stream.add(p, feed_forward.forward(p, stream.input(), stream.output(), ...));       // completes y
 //
-//   ResidualGradient gradient(p, residuals(), d, saved);                                // d: of y, and then of x
+//   ResidualGradient gradient(p, residuals(), d, saved);                                // d: gradient of y, then of x
 //   feed_forward.backward(p, gradient.of_output(p), ..., gradient.of_input());
 //   attention.backward(p, gradient.of_output(p), ..., gradient.of_input());
 //   gradient.finish(p);
 //
-// Bias, dropout, residual sum and norm are one pass over the rows. The norm is the sublayer's own with post-norm, and
-// the next sublayer's with pre-norm.
+// Bias, dropout, residual sum and norm are computed in one pass over the rows. With post-norm this is the norm of the
+// same sublayer, with pre-norm the next sublayer's.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@
 
 namespace weft {
 
-class ResidualConnection {  // one sublayer's: its output's bias and dropout, and its norm
+class ResidualConnection {  // the bias and dropout of one sublayer's output, and its norm
  public:
   // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last layer.
   ResidualConnection(ParamStore& params, const std::string& sublayer, const std::string& output, bool bias,
@@ -60,7 +60,7 @@ class ResidualStream {
  public:
   struct Stage {      // the stream after 0, 1, ... sublayers
     Norm::Saved sum;  // [R, D] the sum so far, and its statistics for the norm that follows
-    Tensor normed;    // [R, D] its norm; without a norm, the sum itself
+    Tensor normed;    // [R, D] the normed sum; without a norm, the sum itself
   };
   using Saved = std::vector<Stage>;
 
@@ -68,7 +68,7 @@ class ResidualStream {
   ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved);
 
   const Tensor& input() const { return stages_[done_].normed; }      // input of the next sublayer
-  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // where it writes its output before add()
+  const Tensor& output() const { return stages_[done_ + 1].sum.x; }  // the next sublayer's output, written before add()
   void add(Pass& p, const PartialSum& output);
 
  private:
@@ -76,7 +76,7 @@ class ResidualStream {
   std::vector<Stage> stages_;
   size_t done_ = 0;  // finished sublayers
   bool saves_;
-  size_t mark_;  // mark of the arena, after the stages
+  size_t mark_;  // arena mark after the stages
 };
 
 class ResidualGradient {
@@ -85,10 +85,11 @@ class ResidualGradient {
   ResidualGradient(Pass& p, Residuals residuals, const Tensor& d, const ResidualStream::Saved& saved);
 
   // Returns the gradient of a sublayer's output. REQUIRES: it is called once per sublayer, from the last to the first.
-  // The sublayer may overwrite it with the gradient of its input. Accumulates the gradient of a bias without a norm.
+  // The sublayer may overwrite it with the gradient of its input. Accumulates the bias's gradient if no norm follows
+  // its sum.
   Tensor of_output(Pass& p);
-  // Says where the sublayer leaves the gradient of its input. With post-norm, its last product adds it to d; with
-  // pre-norm, the norm's backward pass reads it first.
+  // Returns where the sublayer leaves the gradient of its input. With post-norm, its last matmul adds this gradient to
+  // d; with pre-norm, the norm's backward pass reads it first.
   InputGradient of_input() const;
   void finish(Pass& p);  // accumulates the gradients of the norms, and of the biases before them
 

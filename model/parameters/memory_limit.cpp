@@ -18,7 +18,7 @@ size_t limit_in(const std::filesystem::path& file) {  // "max" or a missing file
   return std::ifstream(file) >> bytes ? bytes : kNoLimit;
 }
 
-// A container may see its own group as the root, while its path is the host's. So missing levels are skipped.
+// In a container, the root may be the own group although the path is the host's. So missing levels are skipped.
 size_t smallest_limit(const std::filesystem::path& mount, const std::string& group, const char* file) {
   std::filesystem::path level = mount / std::filesystem::path(group).relative_path();
   size_t smallest = limit_in(mount / file);

@@ -1,4 +1,4 @@
-// model/parameters/memory_limit.h: how much memory this process may use: the machine's, or its control group's limit.
+// model/parameters/memory_limit.h: the memory that this process may use, which a control group may limit.
 #pragma once
 
 #include <cstddef>

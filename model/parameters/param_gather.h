@@ -1,7 +1,7 @@
 // model/parameters/param_gather.h: gathers all shards' updated weights (parallel/shard.h) in the next forward pass.
 //
-// After an update each rank holds new weights only in its own shard. The forward pass of the next block calls need(end)
-// before it reads matrices at flat offsets < end. Buckets arrive in this order.
+// After an update, each rank holds new weights only in its own shard. The next forward pass calls need(end) before it
+// reads matrices at flat offsets < end. Buckets arrive in the order in which it reads them.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class ParamGather {
  public:
   ParamGather(Communicator& dp, const ParamStore& params, Shard shard);
 
-  void begin();                             // starts all buckets; REQUIRES: all ranks of dp call it together
-  void need(Context& ctx, int64_t offset);  // waits for them, and updates the packed copies
+  void begin();                             // starts all gathers; REQUIRES: all ranks of dp call it together
+  void need(Context& ctx, int64_t offset);  // waits for earlier matrices, and updates their packed copies
   void finish(Context& ctx) { need(ctx, weights_.numel()); }
 
  private:
@@ -25,7 +25,7 @@ class ParamGather {
   const ParamStore& params_;
   Shard shard_;
   Tensor weights_;  // the weights that layers read: the rounded matrices or, in f32, the values
-  std::vector<std::unique_ptr<PendingWork>> pending_;  // work of the buckets that have not arrived, the last one first
+  std::vector<std::unique_ptr<PendingWork>> pending_;  // gathers of the buckets not yet arrived, the last one first
   size_t refreshed_ = 0;                               // parameters whose packed copies are up to date
 };
 

@@ -60,7 +60,7 @@ InitSpec InitSpec::xavier(int64_t fan_in, int64_t fan_out) {
 }
 
 const Param* ParamStore::declare(ParamSpec spec) {
-  require(!laid_out_, ErrorKind::internal, "parameters are declared before they are laid out");
+  require(!laid_out_, ErrorKind::internal, "a parameter is declared after lay_out()");
   if (find(spec.name)) fail(ErrorKind::internal, fmt::format("parameter {} is declared twice", spec.name));
   check(spec, tp_size_);
 
@@ -72,7 +72,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
   int64_t& end = p.spec.matrix ? matrix_numel_ : vector_numel_;
-  p.offset = end;  // for vectors; lay_out() decides the final one
+  p.offset = end;  // lay_out() moves the vectors
   p.begin = tp_rank_ * dim;
   end += round_up(p.numel(), kAlignment);
   return &p;
@@ -80,9 +80,9 @@ const Param* ParamStore::declare(ParamSpec spec) {
 
 // Tensors have no memory before allocate(); a dry run uses only their shapes.
 void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
-  require(!laid_out_, ErrorKind::internal, "weights are named before they are allocated");
+  require(!laid_out_, ErrorKind::internal, "use_as_matrix() is called after lay_out()");
   const auto it = std::find_if(params_.begin(), params_.end(), [&](const Param& q) { return &q == p; });
-  require(it != params_.end(), ErrorKind::internal, "a weight of another store");
+  require(it != params_.end(), ErrorKind::internal, "the weight belongs to a different store");
   const int64_t cols = p->numel() / rows;
   it->weight.matrix = p->compute.with_shape({rows, cols});
   const auto packed = [&](int64_t numel) {
@@ -94,7 +94,7 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   if (use_ == ParamUse::inference) it->weight.inference = packed(ops::inference_numel(device_, compute_, cols, rows));
 }
 
-// Checks first, because the kernel would kill the process without a message while it zeroes the memory.
+// Checks first, because the kernel would otherwise kill the process without a message while memory is zeroed.
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
   const int64_t copies = (mixed() ? numel() : 0) + packed_numel_;
@@ -104,13 +104,13 @@ void ParamStore::require_memory() const {
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (device_ == Device::cpu && bytes > limit)
     fail(ErrorKind::usage,
-         fmt::format("{} parameters need {:.1f} GiB{}, but this machine or its control group allows {:.1f}: use a "
+         fmt::format("{} parameters need {:.1f} GiB{}, but this machine or its control group allows {:.1f} GiB: use a "
                      "smaller model (model.width), or more machines and a higher parallel.tp",
                      numel(), gib(bytes), has_grads ? " with their gradients" : "", gib(limit)));
 }
 
 void ParamStore::lay_out(int shards) {
-  require(!laid_out_, ErrorKind::internal, "parameters are laid out once");
+  require(!laid_out_, ErrorKind::internal, "lay_out() is called twice");
   laid_out_ = true;
   divided_ = shards > 1 && mixed() && use_ == ParamUse::training;
   matrix_numel_ = round_up(matrix_numel_, shards * kAlignment);

@@ -1,14 +1,16 @@
-// model/parameters/param_store.h: a model's parameters: one declaration each, flat memory for all, views for layers.
+// model/parameters/param_store.h: the parameters of a model. Each is declared once. All share flat memory, of which
+// layers get views.
 //
-// A declaration gives name, global shape, the dimension that tensor parallelism splits, initial value and weight decay.
-// The rest of the program does not know how a parameter is split. Fused tensors keep their full rank, so that a slice
-// is always a plain slice of one dimension. Values and gradients are two flat f32 buffers: first the matrices, in order
-// of declaration, then the vectors (biases and norms). GEMMs read copies: rounded in mixed precision, and packed where
-// that is faster on the device. Code that writes values must update the copies with round_values() or refresh().
+// A declaration gives a parameter's name, its global shape, the dimension split by tensor parallelism, its initial
+// value, and whether weight decay applies. Other code does not know how parameters are split. Fused tensors keep all
+// their dimensions, so that a rank's slice is always a plain slice of one dimension. Values and gradients are two flat
+// f32 buffers: first the matrices, in order of declaration, then the vectors (biases and norms). GEMMs read copies:
+// rounded in mixed precision, and packed where that is faster on the device. Code that writes values must update the
+// copies with round_values() or refresh().
 //
 // With a sharded optimizer (parallel/shard.h) a rank keeps the f32 values of only its own shard of the matrices. In
-// mixed precision layers then read only the rounded copies, and `value` of a matrix is the memory of its gradient,
-// which is free between steps. Gather values before you read them there.
+// mixed precision, layers then read only the rounded copies, and a matrix's `value` shares the memory of its gradient,
+// which is free between steps. Gather the values before you read them there.
 #pragma once
 
 #include <algorithm>
@@ -29,20 +31,20 @@ struct InitSpec {
   float value = 0;
   static InitSpec constant(float c) { return {ops::Init::Kind::constant, c}; }
   static InitSpec normal(float stddev) { return {ops::Init::Kind::normal, stddev}; }
-  static InitSpec xavier(int64_t fan_in,
-                         int64_t fan_out);  // U(-a, a), a = sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010)
+  // Returns U(-a, a) with a = sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010).
+  static InitSpec xavier(int64_t fan_in, int64_t fan_out);
 };
 
 struct ParamSpec {
   std::string name;
   Shape shape;       // over all ranks
   int tp_dim = -1;   // the dimension split over tp; -1: replicated on every rank
-  bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros at the end of the last
+  bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros after the last entry
   InitSpec init = {};
-  int64_t fused = 1;    // number of equal matrices that it contains, one after the other: Q, K and V, or gate and value
+  int64_t fused = 1;    // number of equal matrices in it, one after the other: Q, K and V, or gate and value
   bool decay = false;   // true if weight decay applies (matrices yes; biases and norms no)
   bool matrix = false;  // a matrix or vocabulary table, whose copies layers read; all other parameters are read in f32
-  // True if its gradient sums over rows of activations. Where tp ranks split rows (model/pass.h), each holds a part.
+  // True if its gradient sums over activation rows. Where tp ranks split rows (model/pass.h), each holds a part of it.
   bool sums_rows = false;
 };
 
@@ -57,15 +59,16 @@ struct Param {  // a layer's handle
   Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
 };
 
-// Adjacent parameters with the same treatment: one launch on a GPU; one at a time on a CPU, so that each is packed
-// while it is in the cache.
+// Adjacent parameters with the same treatment. On a GPU, one launch processes all of them. On a CPU, a range is a
+// single parameter, which is then packed while it is in the cache.
 struct ParamRange {
   int64_t begin = 0, end = 0;              // elements of the flat buffers
   size_t first_param = 0, last_param = 0;  // index one past the last
-  bool has_property = false;               // their common property
+  bool has_property = false;               // whether they have the property passed to ranges()
 };
 
-// A flat f32 buffer laid out like the parameters, as one tensor [numel] or two. `absent` matrices take no memory.
+// A flat f32 buffer laid out like the parameters, in one tensor [numel] or in two. The matrix elements of `absent` take
+// no memory.
 struct ParamBuffer {
   struct Hole {
     int64_t begin = 0, count = 0;
@@ -85,7 +88,7 @@ struct ParamBuffer {
   Hole absent;
 };
 
-// inference: no gradients and no shards, but also weights packed for GEMMs of few rows
+// inference: without gradients and shards, but with additional weights packed for GEMMs of few rows.
 enum class ParamUse : uint8_t { training, inference };
 
 struct ParamBytes {  // bytes of a store
@@ -110,8 +113,8 @@ class ParamStore {
   void plan(int shards = 1);      // the same without memory, for dry runs; planned() is then true
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
-  void round_values(Context& ctx, const ParamBuffer& values) const;  // makes copies of other values
-  void refresh(Context& ctx, const ParamRange& written) const;  // called after the rounded copies were also written
+  void round_values(Context& ctx, const ParamBuffer& values) const;  // fills the copies from other values
+  void refresh(Context& ctx, const ParamRange& written) const;  // call it if the rounded copies are already updated
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
@@ -130,7 +133,7 @@ class ParamStore {
                           divided_ ? 0 : static_cast<size_t>(matrix_numel_) * sizeof(float));
   }
   Tensor grads() const { return grads_.tensor({numel()}); }
-  // Returns the gradients of the vectors with sums_rows, which are the last ones. The alignment between them is 0.
+  // Returns the gradients of the vectors with sums_rows, which are last in the buffer. The padding between them is 0.
   Tensor row_sum_grads() const { return grads().slice_rows(row_sums_begin_, numel() - row_sums_begin_); }
   Tensor rounded() const {  // the flat rounded copy, or empty
     return mixed() ? rounded_.tensor({numel()}, compute_) : Tensor{};
@@ -182,7 +185,8 @@ std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   return all;
 }
 
-// Copies between a global tensor and a rank's slice. REQUIRES: `local` and `global` are contiguous f32 host buffers.
+// Copy a rank's slice from or to a global tensor, on the host. REQUIRES: `local` and `global` are contiguous f32
+// buffers.
 void slice_from_global(const Param& p, const float* global, float* local);
 void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global);
 

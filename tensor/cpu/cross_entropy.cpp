@@ -1,5 +1,5 @@
-// tensor/cpu/cross_entropy.cpp: softmax statistics of rows of logits, and loss and gradient from them. With an unsplit
-// vocabulary, all are computed while the row is in the cache.
+// tensor/cpu/cross_entropy.cpp: softmax statistics of rows of logits, and loss and gradient from them. If the
+// vocabulary is not split, all are computed while the row is in the cache.
 #include <algorithm>
 #include <limits>
 

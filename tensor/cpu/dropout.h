@@ -43,8 +43,8 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
 }
 
 // Computes the bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
-// which avoids a copy through memory. The rounds equal philox()'s, over vectors; until the words are joined, only the
-// low half of a 64-bit lane is valid. It is never inlined, because its unrolled rounds would be compiled for each use.
+// which avoids a copy through memory. The rounds equal philox()'s, over vectors; until the end, only the low half of
+// each 64-bit lane is valid. It is never inlined, because its unrolled rounds would be compiled again for each use.
 [[gnu::noinline]] inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];

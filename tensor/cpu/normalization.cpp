@@ -104,7 +104,7 @@ void add_row(const ops::ResidualNormForward& a, const DropoutMask& dropout, int6
   });
 }
 
-// Statistics of h, and of g = d_y gamma, the gradient of the normalized row. If the kind is not centered, mean and
+// Statistics of h, and of g = d_y * gamma, the gradient of the normalized row. If the kind is not centered, mean and
 // mean_g are 0.
 struct RowStatistics {
   float mean, rstd;

@@ -31,7 +31,7 @@ constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums converge to kTerm / (1 -
 
 #if defined(__x86_64__)
 
-constexpr int kSums512 = 16, kSums256 = 12;  // plus two operands: there are 32 and 16 registers
+constexpr int kSums512 = 16, kSums256 = 12;  // with two operands they fit the 32 and 16 registers
 
 __attribute__((target("avx512f"))) float fma512(int64_t rounds) {
   __m512 sums[kSums512];

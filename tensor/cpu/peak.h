@@ -1,4 +1,4 @@
-// tensor/cpu/peak.h: the peak multiply-add rate of this machine's cores, to which GEMM rates are compared.
+// tensor/cpu/peak.h: the peak multiply-add rate of this machine's cores, with which GEMM rates are compared.
 //
 // Each instruction runs in a loop on registers only, on all threads at once. Only instructions that the
 // processor has and the system allows are tried, whatever the kernels were compiled for.
@@ -13,7 +13,7 @@ namespace weft {
 struct PeakRate {
   const char* instruction;  // "AVX-512 FMA"
   DType dtype;              // operand type: f32 or bf16
-  double flops_per_second;  // a multiply-add counts 2; num_threads() threads together, the best of many tries
+  double flops_per_second;  // a multiply-add counts 2; sum of num_threads() threads, best of many tries
 };
 
 // Returns one rate per instruction, f32 first. Measures for `seconds` in all, and each instruction at least once.

@@ -7,7 +7,7 @@ namespace weft::cpu {
 
 namespace {
 
-struct Pairs {  // pairs of columns in a head: `stride` apart, and their partners `step` apart
+struct Pairs {  // pairs start `stride` columns apart; the columns of a pair are `step` apart
   int64_t count, stride, step;
 };
 

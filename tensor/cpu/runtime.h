@@ -53,7 +53,7 @@ struct Runtime final : Context::Runtime {
 
   std::unique_ptr<GemmPlans> gemm;
   std::unique_ptr<GemmBlocks> gemm_blocks;
-  void use_tiles(bool wanted);  // if the processor has them; tests turn them off to cover other processors' paths
+  void use_tiles(bool wanted);  // needs AMX; tests turn tiles off to cover other processors' paths
   bool tiles_for(DType storage) const { return tiles_ && storage == DType::bf16; }
   std::vector<uint8_t> marks;  // one per row: 1 for attention's rows that belong to a sentence
 

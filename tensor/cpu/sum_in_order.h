@@ -1,7 +1,7 @@
-// tensor/cpu/sum_in_order.h: element-wise sum or maximum of several arrays in host memory, added in the order of the
-// arrays, on any processor. A collective computes this from the ranks' parts.
+// tensor/cpu/sum_in_order.h: elementwise sum or maximum of several arrays in host memory, always in the order of the
+// arrays. Collectives combine the ranks' parts with it.
 //
-// It is here, and not with the collectives, because these loops are compiled for each level of processors.
+// It is here, not with the collectives, because this folder is compiled for each level of processors.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,9 @@ namespace weft::cuda {
 
 void require_norm_width(int64_t cols) {
   if (cols <= kWidestNorm) return;
-  fail(ErrorKind::usage, fmt::format("a norm has {} columns, but at most {} on a GPU; train with a smaller model.width",
-                                     cols, kWidestNorm));
+  fail(ErrorKind::usage,
+       fmt::format("a norm has {} columns, but GPUs support at most {}; train with a smaller model.width", cols,
+                   kWidestNorm));
 }
 
 void measure(Context&, const ops::NormForward& a) { require_norm_width(a.x.cols()); }

@@ -14,7 +14,7 @@ namespace weft {
 enum class Activation : uint8_t {
   relu,       // max(x, 0)
   gelu,       // x Phi(x), exact (Hendrycks & Gimpel 2016)
-  gelu_tanh,  // its approximation by tanh (the same)
+  gelu_tanh,  // gelu's approximation by tanh (same source)
   silu,       // x / (1 + e^-x), also called swish (Elfwing et al. 2018; Ramachandran et al. 2017)
   sigmoid     // 1 / (1 + e^-x); only as the gate of a gated linear unit
 };

@@ -1,10 +1,10 @@
 // tensor/op/attention_pieces.h: divides the work of attention's backward pass among the thread blocks of a GPU. The
 // host does this, because it knows the sentences before the GPU does.
 //
-// A tile is up to 16 rows of one sentence, counted from its first row. A piece holds four tiles of queries and
-// four of keys. Sentences that fit share pieces, which give all their gradients from one computation of the
-// probabilities. A longer sentence becomes pieces that own 64 of its queries, or 64 of its keys, and compute the
-// probabilities separately.
+// A tile is up to 16 rows of one sentence, counted from its first row. A piece holds four tiles of queries and four of
+// keys. Short sentences share pieces, and a shared piece computes the probabilities once for all gradients. A longer
+// sentence is divided into pieces that each own 64 of its queries or 64 of its keys, and compute the probabilities
+// separately.
 #pragma once
 
 #include <algorithm>
@@ -20,25 +20,26 @@ struct AttentionPieces {
   static constexpr int kTileRows = 16, kTiles = 4, kRows = kTiles * kTileRows;  // per piece, on each side
   static constexpr int kValues = 4;                                             // per piece, and for the counts
 
-  // Returns the max number of pieces for any sentences with this many rows of queries and keys in all. Two consecutive
-  // shared pieces have at least five tiles on one side, and a tile has at least one row; a longer sentence has two
-  // pieces per 64 rows, rounded up.
+  // Returns the max number of pieces for any sentences with this total number of rows of queries and keys. Two
+  // consecutive shared pieces have at least five tiles on one side, and a tile has at least one row; a longer sentence
+  // has two pieces per 64 rows, rounded up.
   template <typename Rows>
   static Rows most(Rows rows) {
     return rows / 2 + 1;
   }
 };
 
-// Returns [1 + pieces, 4]. Row 0 is the number of pieces of long sentences, the number of shared ones, and two zeros.
-// Then come the pieces of long sentences: the sentence, its first row in the piece, 0 for queries or 1 for keys, and a
-// zero. Then come the shared ones, four sentences each (-1: none). Those with more work come first, so that a GPU does
-// not end with a long one. The pieces also serve other keys whose sentences are not longer than the given ones.
+// Returns [1 + pieces, 4]. Row 0 contains the number of pieces of long sentences, the number of shared pieces, and two
+// zeros. Each piece of a long sentence follows as a row: the sentence, its first row in the piece, 0 for queries or 1
+// for keys, and a zero. Then each shared piece follows as a row of four sentences (-1: none). Shared pieces with more
+// work come first, so that a GPU does not finish with a long one. The pieces are also valid for other keys whose
+// sentences are not longer than the given ones.
 inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengths,
                                              const std::vector<int32_t>& k_lengths) {
   using P = AttentionPieces;
   struct Shared {
     std::array<int32_t, P::kTiles> sentences{-1, -1, -1, -1};
-    int count = 0, q_tiles = 0, k_tiles = 0, pairs = 0;  // pairs of a tile of queries and a tile of its sentence's keys
+    int count = 0, q_tiles = 0, k_tiles = 0, pairs = 0;  // pairs of tiles of one sentence's queries and keys
   };
   constexpr std::ptrdiff_t kOpen = 64;  // the last pieces are open: one may have room for the next sentence
   std::vector<Shared> shared;

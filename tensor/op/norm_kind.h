@@ -1,7 +1,7 @@
 // tensor/op/norm_kind.h: the norms of a row x, each with its formula, name and source.
 //   y = (x - m) rstd gamma + beta,  rstd = 1 / sqrt(mean((x - m)^2) + eps)
 //
-// To add one, add an enumerator, a name, a help text, a NormFormula and a case here. A formula of another form also
+// To add one, add an enumerator, a name, a help text, a NormFormula and a case here. A formula of a different form also
 // needs loops and kernels in tensor/cpu/normalization.cpp, tensor/cuda/normalization.cu and normalization_backward.cu.
 #pragma once
 
@@ -23,7 +23,7 @@ inline constexpr const char* kNormKindHelp = "layer: layer norm; rms: RMSNorm, w
 struct NormFormula {
   bool centred;   // m = mean(x); otherwise m = 0, and no mean is saved for backward
   bool has_beta;  // otherwise beta = 0
-  float eps;      // the usual one
+  float eps;      // the usual value
 };
 
 constexpr NormFormula formula_of(NormKind kind) {

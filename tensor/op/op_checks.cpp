@@ -46,7 +46,7 @@ class Checker {
   }
   void require_same_sentences(const SequenceRanges& s, const char* name, int64_t rows) {
     require_type(s.of_row, name, OperandType::i32);
-    if (s.of_row.numel() != rows) fail_op(fmt::format("{}: sentences of {} of {} rows", name, s.of_row.numel(), rows));
+    if (s.of_row.numel() != rows) fail_op(fmt::format("{}: of_row has {} of {} rows", name, s.of_row.numel(), rows));
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
       for (int32_t row = begin; row < end; ++row)
         if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} belongs to sentence {}", name, row, i));
@@ -84,7 +84,7 @@ class Checker {
     } else if (const DType wanted = expected(type, t); t.dtype != wanted) {
       fail_op(fmt::format("{} is {}, expected {}", name, name_of(t.dtype), name_of(wanted)));
     }
-    if (t.device != ctx_.device()) fail_op(fmt::format("{} is on another device", name));
+    if (t.device != ctx_.device()) fail_op(fmt::format("{} is on a different device", name));
     if (t.data == nullptr && t.numel() > 0 && !ctx_.dry_run()) fail_op(fmt::format("{} has no memory", name));
   }
   DType expected(OperandType type, const Tensor& t) const {
@@ -145,7 +145,7 @@ class Checker {
   std::array<int64_t, 128> sizes_;  // indexed by letter; -1: unknown
 };
 
-// Checks further conditions of an op; by default none.
+// Checks further conditions of an op. By default there are none.
 template <typename Arguments>
 void check_more(const Checker&, const Arguments&) {}
 
@@ -155,14 +155,14 @@ void check_more(const Checker& c, const Gemm& a) {
   c.require(k > 0, "the inner dimension is 0");
   const Tensor& packed = a.b.packed(a.trans_b);
   c.require(packed.empty() || packed.numel() == packed_numel(packed.device, c.storage(), k, n),
-            "the packed weight has another shape");
+            "the packed weight has the wrong shape");
   c.require(!a.trans_b || a.b.inference.empty() ||
                 a.b.inference.numel() == inference_numel(a.b.inference.device, c.storage(), k, n),
-            "the weight's copy for inference has another shape");
+            "the weight's copy for inference has the wrong shape");
   const Epilogue& e = a.epilogue;
   if (e.kind != Kind::none) {
     c.require(!a.accumulate, "an activation cannot follow an accumulated sum");
-    c.require(e.kind == Kind::activate || a.bias.empty(), "a gradient cannot have a bias");
+    c.require(e.kind == Kind::activate || a.bias.empty(), "epilogue.differentiate cannot be combined with a bias");
     const int64_t numel = saved_numel(a.c.device, e.activation, a.c.dtype, a.c.rows(), n);
     c.require(
         e.saved.empty() || (e.saved.dtype == a.c.dtype && e.saved.shape == (numel > 0 ? Shape{numel} : a.c.shape)),
@@ -206,7 +206,7 @@ void check_more(const Checker& c, const AttentionBackward& a) {
   check_heads(c, a);
   c.require(
       a.q.device != Device::cuda || (!a.q_rows.pieces.empty() && !a.q_rows.of_row.empty() && !a.k_rows.of_row.empty()),
-      "on a GPU the sentences need their pieces, and the rows their sentences");
+      "on a GPU, q_rows.pieces, q_rows.of_row and k_rows.of_row are required");
 }
 void check_more(const Checker& c, const AttentionWeights& a) {
   check_heads(c, a);
@@ -232,7 +232,7 @@ void check_more(const Checker& c, const Sum& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const SumSquares& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const Update& a) {
   for (const Tensor* t : {&a.param, &a.grad, &a.first, &a.second, &a.copy, &a.average}) c.contiguous("a tensor", *t);
-  c.require(a.rule != UpdateRule::schedule_free || a.beta1 > 0, "beta1 is 0, where x does not follow from y and z");
+  c.require(a.rule != UpdateRule::schedule_free || a.beta1 > 0, "schedule_free needs beta1 > 0");
 }
 void check_more(const Checker& c, const MuonMomentum& a) {
   for (const Tensor* t : {&a.grad, &a.m}) c.contiguous("a tensor", *t);
@@ -245,7 +245,7 @@ void check_more(const Checker& c, const Init& a) {
 void check_more(const Checker& c, const TopK& a) {
   c.contiguous("values", a.values);
   c.contiguous("columns", a.columns);
-  c.require(a.values.cols() <= a.valid && a.valid <= a.x.cols(), "k and `valid` do not fit the columns");
+  c.require(a.values.cols() <= a.valid && a.valid <= a.x.cols(), "k or `valid` is too large");
 }
 
 }  // namespace

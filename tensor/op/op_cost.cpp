@@ -1,5 +1,4 @@
-// tensor/op/op_cost.cpp: bytes of an op's operands, from their description, and operations of GEMMs and
-// attention.
+// tensor/op/op_cost.cpp: bytes of an op's operands, from their description, and operations of GEMMs and attention.
 #include "tensor/op/op_cost.h"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace weft {
 namespace {
 
-class Bytes {  // sum over all operands: twice for one that is added to, none for scratch memory
+class Bytes {  // sum over operands: one that is added to counts twice, scratch memory does not count
  public:
   double total = 0;
 

@@ -4,7 +4,8 @@
 //   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
 // Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower than
 // untraced. Other code that a step waits for, such as collectives, may add its calls (parallel/traced_communicator.h).
-// Calls never overlap, so their times add up: an op that ends in other ops is counted until the first of them starts.
+// Calls never overlap, so their times add up: an op that ends by calling other ops is counted until the first of these
+// starts.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ namespace weft {
 
 class Context;
 
-// What a call needs mathematically, on any device. Its rate is computed from this (tensor/op/op_cost.h).
+// What a call needs mathematically, on any device; rates are computed from it (tensor/op/op_cost.h).
 struct OpCost {
   // Bytes read and written: each operand once, one that is added to twice, and a table only for the rows used.
   double bytes = 0;
@@ -46,7 +47,7 @@ struct OpTrace {
     std::function<void(Context&)> again;  // repeats the call with the same arguments, on the current values
   };
   bool keeps_ops = false;
-  std::vector<Op> ops;  // if keeps_ops: top-level ops only, not the ops that they end in
+  std::vector<Op> ops;  // if keeps_ops: top-level ops only, not the ops that they call
 };
 
 class TracedCall {  // lasts from construction to the end of the scope

@@ -1,4 +1,4 @@
-// tensor/op/sorted_ids.h: ids in order, on the host, for ops::SortedIds.
+// tensor/op/sorted_ids.h: sorts ids on the host, for ops::SortedIds.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace weft::ops {
 
-// Returns the ids in ascending order, and then the row of each; rows of one id ascend. Takes time linear in both.
+// Returns the ids in ascending order, then the row of each; rows of equal ids ascend. Takes time linear in the number
+// and the range of ids.
 inline std::vector<int32_t> sort_ids(const std::vector<int32_t>& ids) {
   const int32_t least = ids.empty() ? 0 : *std::min_element(ids.begin(), ids.end());
   const int32_t most = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end());

@@ -8,10 +8,10 @@
 namespace weft {
 
 struct StepScalars {
-  uint32_t step = 0;     // key of the random numbers: number of finished steps
-  int64_t block = 0;     // and the block's index in its step
+  uint32_t step = 0;     // number of finished steps; a key of the random numbers
+  int64_t block = 0;     // the block's index in its step; a key of the random numbers
   float loss_scale = 1;  // multiplies the gradients of the loss
-  // Adam's: learning rate; factor of the gradients; 1 - beta1^t and sqrt(1 - beta2^t) of its t-th step
+  // Adam's learning rate, the factor of the gradients, and 1 - beta1^t and sqrt(1 - beta2^t) of Adam's t-th step
   float lr = 0, grad_scale = 1, correction1 = 1, sqrt_correction2 = 1;
   float mean_weight = 1;   // ScheduleFree: weight of this step's z in the mean x
   float average_rate = 0;  // 1 - decay, for the average of the weights (trainer/optimizer/weight_average.h)

@@ -42,8 +42,8 @@ struct AdamRule {
   }
 };
 
-// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", program 1). All elements move by the rate,
-// in the direction of the sign of a momentum that is one step ahead of the one that is kept.
+// Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", program 1). Every element moves by the
+// learning rate, against the sign of a momentum that is one step ahead of the stored one.
 struct LionRule {
   static constexpr int kMoments = 1;
   template <typename T>
@@ -56,10 +56,11 @@ struct LionRule {
   }
 };
 
-// Schedule-free AdamW (Defazio et al. 2024, "The Road Less Scheduled"). Gradients are taken at y, the parameters; z,
-// the first moment here, is the sequence of AdamW's steps, and x, the weighted mean of all z, the model that is
-// evaluated: y = (1 - beta1) z + beta1 x. With the mean's new weight c: d = g / (sqrt(v^) + eps) + weight_decay y;
-// z -= lr d, x = (1 - c) x + c z. So x moves to z by c, and y stays where x and z put it.
+// Schedule-free AdamW (Defazio et al. 2024, "The Road Less Scheduled"). Gradients are taken at the parameters y. z,
+// stored as the first moment, is the sequence of AdamW's steps. x, the weighted mean of all z, is the model that is
+// evaluated. With the weight c of the new z in the mean:
+//   d = g / (sqrt(v^) + eps) + weight_decay y,  z -= lr d,  x = (1 - c) x + c z,  y = (1 - beta1) z + beta1 x
+// The code updates y directly, because x is not stored.
 struct ScheduleFreeRule {
   static constexpr int kMoments = 2;
   template <typename T>

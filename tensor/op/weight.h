@@ -19,7 +19,7 @@ struct Weight {
   Tensor inference;                        // [inference_numel]? for x W^T with few rows, without gradients
 };
 
-// Return the elements of the copies of a matrix op(b) [K, N], or 0 if the device uses no such copy.
+// Return the number of elements in a copy of a matrix op(b) [K, N], or 0 if the device uses no such copy.
 int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n);
 int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n);
 

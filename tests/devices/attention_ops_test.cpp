@@ -140,8 +140,9 @@ TEST(AttentionOfWideHeads, IsRefusedByADryRun) {
   const auto attend = [&] {
     weft::ops::attention_forward(dry, {.q = rows, .k = rows, .v = rows, .q_rows = one, .k_rows = one, .y = rows});
   };
-  EXPECT_EQ(message_of(ErrorKind::usage, attend),
-            "attention heads have 129 columns, but at most 128 on a GPU; train with more heads or a smaller width");
+  EXPECT_EQ(
+      message_of(ErrorKind::usage, attend),
+      "attention heads have 129 columns, but GPUs support at most 128; train with more heads or a smaller model.width");
 }
 
 }  // namespace

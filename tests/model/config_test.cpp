@@ -64,15 +64,15 @@ TEST(ModelConfig, GivesLearnedPositionsTheirUsualTable) {
 TEST(ModelConfig, RefusesATableThatHoldsNoSentence) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.max_positions = 1;
-  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be at least 2: a token and its eos, or 0");
+  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be at least 2 (a token and its eos), or 0 for 1024");
 }
 
 TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.position_offset = 2;
   EXPECT_EQ(refusal(c, 1),
-            "model.position_offset = 2: it applies to sinusoids; with model.positions = learned the first token has "
-            "the first row; leave it at 0");
+            "model.position_offset = 2 must be 0: it applies only to sinusoids; with model.positions = learned, the "
+            "first token uses the first row");
 }
 
 TEST(ModelConfig, RefusesSizesBeyondAnyModelInOneLine) {
@@ -108,17 +108,16 @@ TEST(ModelConfig, RefusesAnOffsetBeyondAnySentence) {
   for (const int64_t offset : {INT64_MIN, INT64_MAX}) {
     ModelConfig c = usable();
     c.position_offset = offset;
-    EXPECT_EQ(refusal(c, 1), fmt::format("model.position_offset = {} is beyond 1048576 positions", offset));
+    EXPECT_EQ(refusal(c, 1), fmt::format("model.position_offset = {} must be between -1048576 and 1048576", offset));
   }
 }
 
 TEST(ModelConfig, RefusesALimitOfSinusoids) {
   ModelConfig c = usable();
   c.max_positions = 512;
-  EXPECT_EQ(
-      refusal(c, 1),
-      "model.max_positions = 512: it applies to model.positions = learned; sinusoids and rotary positions have no "
-      "limit; leave it at 0");
+  EXPECT_EQ(refusal(c, 1),
+            "model.max_positions = 512 must be 0: it applies only to model.positions = learned; sinusoids and rotary "
+            "positions have no limit");
 }
 
 TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
@@ -128,7 +127,7 @@ TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
             fmt::format("model.heads = {} is not divisible by model.kv_heads = {}: change one of the two", c.heads,
                         c.kv_heads));
   c.kv_heads = -1;
-  EXPECT_EQ(refusal(c, 1), "model.kv_heads = -1: give 1 or more, or 0 for model.heads");
+  EXPECT_EQ(refusal(c, 1), "model.kv_heads = -1 must be at least 1, or 0 for model.heads");
   c.kv_heads = 1;
   EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 is not divisible by parallel.tp = 2: change one of the two");
 }
@@ -137,11 +136,10 @@ TEST(ModelConfig, RefusesRotaryPositionsOfAnOddHeadAndWithAnOffset) {
   ModelConfig c = usable();
   c.positions = Positions::rotary, c.width = 3 * c.heads;
   EXPECT_EQ(refusal(c, 1),
-            "rotary positions rotate pairs of columns, but a head has 3 (model.width / model.heads): change one of the "
-            "two");
+            "model.width / model.heads = 3 must be even, because rotary positions rotate pairs of columns");
   c = usable();
   c.positions = Positions::rotary_halves, c.position_offset = 2;
-  EXPECT_EQ(refusal(c, 1), "model.position_offset = 2: rotary positions depend only on differences; leave it at 0");
+  EXPECT_EQ(refusal(c, 1), "model.position_offset = 2 must be 0: rotary positions depend only on differences");
 }
 
 }  // namespace

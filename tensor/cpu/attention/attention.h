@@ -80,7 +80,7 @@ struct Scores {
 // Runs between the two matmuls (scores.cpp). Turns scores into probabilities times dropout factors, and saves the
 // log-sum-exp. `factors` is space for dropout factors, as large as the scores.
 void softmax(const ops::AttentionForward& a, const QueryTile& tile, const Scores& scores, float* factors);
-// Turns scores and dY V^T into P M and dS.
+// Turns scores into P * M, and dY V^T into dS (backward.cpp).
 void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const Scores& scores,
                      const Scores& d_scores, float* factors);
 

@@ -1,8 +1,7 @@
 // tensor/cpu/attention/backward.cpp: attention gradients; probabilities are recomputed from the saved lse.
 //
-// With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
-// dS = scale P (dP M - rowsum(dY Y)),  dQ = dS K,  dK = dS^T Q;  dK and dV are summed over a group's heads,
-// in f32.
+// With P the probabilities, M the dropout factors, dP = dY V^T, and * elementwise:  dV = (P * M)^T dY,
+// dS = scale P * (dP * M - rowsum(dY * Y)),  dQ = dS K,  dK = dS^T Q. dK and dV are summed over a group's heads in f32.
 #include "tensor/cpu/attention/products.h"
 
 namespace weft::cpu {

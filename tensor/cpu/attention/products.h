@@ -1,5 +1,5 @@
-// tensor/cpu/attention/products.h: the matmuls of attention, as two policies: f32 vectors for any storage,
-// and AMX tiles for bf16. Forward and backward are written once over them.
+// tensor/cpu/attention/products.h: the matmuls of attention, as two policies: f32 vectors for any storage, and AMX
+// tiles for bf16. Forward and backward are templates over the policy.
 //
 // A matmul is c[m, n] = left[m, k] right[k, n]. Vectors read scores in place. Tiles multiply bf16 operands and sum in
 // f32. So scores are rounded to bf16 when they become an operand, like the tensors themselves.
@@ -23,7 +23,7 @@ struct Block {
 };
 
 template <typename Left, typename Right>
-struct Factors {  // one block as either operand
+struct Factors {  // one block, for use as either operand
   Left left;
   Right right;
 };
@@ -97,7 +97,7 @@ struct TileProducts {
     round_rows(s.data, s.ld, s.rows, s.padded, space, s.ld);
     return {space, s.ld};
   }
-  // Takes rows of kQueryTile. An odd number of queries is padded with a row of 0.
+  // The result has rows of kQueryTile. An odd number of queries is padded with a row of 0.
   static Left left_transposed(Scores s, BFloat16* space) {
     static_assert(kQueryTile == kTileHalves);
     BFloat16* a = space;

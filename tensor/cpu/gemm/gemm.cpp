@@ -1,9 +1,9 @@
 // tensor/cpu/gemm/gemm.cpp: ops::gemm with oneDNN's matmul primitive; the only file that includes oneDNN.
 //
-// A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory
-// with exchanged strides. Bias and accumulation are fused into the matmul. bf16 operands are multiplied with
-// f32 sums, by gemm_tiles.h on processors with AMX tiles and by oneDNN where it can. f16, and bf16 elsewhere,
-// is widened to f32 first.
+// A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with
+// exchanged strides. Bias and accumulation are fused into the matmul. bf16 operands are multiplied with f32 sums, by
+// gemm_tiles.h on processors with AMX tiles and by oneDNN where it can. f16, and elsewhere bf16, are widened to f32
+// first.
 #include "tensor/cpu/gemm/gemm.h"
 
 #include <omp.h>
@@ -148,7 +148,7 @@ bool has_avx512() {  // true if oneDNN may also use it
   return has_it;
 }
 
-// oneDNN multiplies bf16 only where it may use AVX-512, emulating missing instructions, and f16 nowhere.
+// oneDNN never multiplies f16, and bf16 only where it may use AVX-512. It emulates missing bf16 instructions.
 bool is_multiplied_as_f32(DType t) { return t == DType::f16 || (t == DType::bf16 && !has_avx512()); }
 
 void reserve_product(Runtime& run, const ops::Gemm& a) {
@@ -252,7 +252,7 @@ void pack_weight(Context&, const ops::PackWeight& a) {
 
 }  // namespace weft::cpu
 
-// ONEDNN_MAX_CPU_ISA can keep oneDNN, which computes the products, from instructions that the processor has.
+// ONEDNN_MAX_CPU_ISA can keep oneDNN, which computes the matmuls, from using instructions that the processor has.
 bool weft::has_bf16_instructions() {
   return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }

@@ -1,7 +1,7 @@
 // tensor/cpu/gemm/gemm_blocks.cpp: a GEMM as blocks of rows, each on one thread.
 //
-// oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use other code for 1, 2 or 3 remaining rows, for
-// a single row and for larger matrices. Because threads get any number of rows, a row's bits would depend on its
+// oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use different code for 1, 2 or 3 remaining rows,
+// for a single row and for larger matrices. Because threads get any number of rows, a row's bits would depend on its
 // neighbors. With full groups of six, up to kMaxRows, every row is computed the same way.
 #include <omp.h>
 

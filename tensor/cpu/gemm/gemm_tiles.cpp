@@ -2,8 +2,8 @@
 // with four tiles.
 //
 // For 32 depths, a block loads two tiles of each operand for four multiplications of 16 cycles each. They hide the
-// loads if the right operand's panel stays in the first cache. Its 512 depths are 32 KiB, and the left operand is
-// streamed past that cache. A finished block is rounded and written while the next one is multiplied.
+// loads if the right operand's panel stays in the first-level cache. So 512 of its depths (32 KiB) are used at a time,
+// and the left operand bypasses that cache. A finished block is rounded and written while the next one is multiplied.
 #include "tensor/cpu/gemm/gemm_tiles.h"
 
 #if defined(__AVX512BW__)

@@ -2,8 +2,8 @@
 //
 // The packed weight consists of panels of three vectors of y's columns over the whole depth, so that it is read in
 // order. An element is summed over the depth in order, in f32, so its bits depend neither on other rows nor on the
-// number of threads. f32 needs AVX2 or AVX-512; bf16 is multiplied in pairs of depths, by processors with such an
-// instruction (AVX512_BF16) and without AMX.
+// number of threads. f32 needs AVX2 or AVX-512; bf16 needs AVX512_BF16, which multiplies pairs of depths, and a
+// processor without AMX.
 #pragma once
 
 #include "tensor/ops.h"

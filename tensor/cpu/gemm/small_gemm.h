@@ -1,7 +1,6 @@
 // tensor/cpu/gemm/small_gemm.h: matmuls for attention, of matrices that fit the nearest caches, without set-up cost.
 //
-// Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be
-// copied.
+// Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be copied.
 #pragma once
 
 #include <algorithm>

@@ -10,9 +10,9 @@ namespace weft::cuda {
 
 void attention::require_head_size(int64_t size) {
   if (size <= kMaxHead) return;
-  fail(ErrorKind::usage,
-       fmt::format("attention heads have {} columns, but at most {} on a GPU; train with more heads or a smaller width",
-                   size, kMaxHead));
+  fail(ErrorKind::usage, fmt::format("attention heads have {} columns, but GPUs support at most {}; train with more "
+                                     "heads or a smaller model.width",
+                                     size, kMaxHead));
 }
 
 void measure(Context&, const ops::AttentionForward& a) { attention::require_head_size(a.q.cols() / a.heads); }

@@ -1,12 +1,11 @@
-// tensor/cuda/attention/attention_backward.cu: attention gradients; probabilities are recomputed from the
-// saved lse.
+// tensor/cuda/attention/attention_backward.cu: attention gradients; probabilities are recomputed from the saved lse.
 //
-// With P the probabilities, M the dropout factors and dP = dY V^T:  dV = (P M)^T dY,
-// dS = scale P (dP M - delta) with delta = rowsum(dY Y),  dQ = dS K,  dK = dS^T Q.
+// With P the probabilities, M the dropout factors, dP = dY V^T, and * elementwise:  dV = (P * M)^T dY,
+// dS = scale P * (dP * M - delta) with delta = rowsum(dY * Y),  dQ = dS K,  dK = dS^T Q.
 //
 // A block takes pieces of the work (tensor/op/attention_pieces.h) for one head of keys. Each warp owns a tile of 16
-// queries, for which it computes P M, dS and dQ, and then a tile of 16 keys, for which it sums dK and dV over what all
-// warps computed. A row's sums and their order depend only on its sentence: tiles are counted from its first row.
+// queries, for which it computes P * M, dS and dQ, and then a tile of 16 keys, for which it sums dK and dV over what
+// all warps computed. A row's sums and their order depend only on its sentence: tiles are counted from its first row.
 #include "tensor/cuda/attention/attention_dropout.cuh"
 #include "tensor/cuda/attention/attention_tile.cuh"
 #include "tensor/cuda/exponential.cuh"
@@ -54,7 +53,7 @@ struct alignas(16) BackwardTiles {
   static constexpr int kRows = kTiles<T> * kTileRows;
   T q[kRows * kStride<T, kHead>], d_y[kRows * kStride<T, kHead>];
   T k[kRows * kStride<T, kHead>], v[kRows * kStride<T, kHead>];
-  T p[kRows * kStride<T, kRows>], d_s[kRows * kStride<T, kRows>];  // P M and dS, one row per query
+  T p[kRows * kStride<T, kRows>], d_s[kRows * kStride<T, kRows>];  // P * M and dS, one row per query
   float delta[kRows];
   Tile queries[kTiles<T>], keys[kTiles<T>];
 };
@@ -184,7 +183,7 @@ struct Scores {  // a tile of queries x a tile of keys
   Accumulators<kTileRows> p, d_s;
 };
 
-// Turns scores in `p` and dP in `d_s` into P M and dS.
+// Turns scores in `p` and dP in `d_s` into P * M and dS.
 template <typename T>
 __device__ inline void score_gradients(const Tile& queries, const Tile& keys, bool causal, const RowConstants& rows,
                                        const Factors& factors, Scores& s) {
@@ -201,7 +200,7 @@ __device__ inline void score_gradients(const Tile& queries, const Tile& keys, bo
   }
 }
 
-// Computes P M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
+// Computes P * M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
 template <typename T, int kHead>
 __device__ inline void differentiate_queries(const Backward<T>& a, const DropoutMask& dropout, const Queries& queries,
                                              BackwardTiles<T, kHead>& tiles, bool d_queries, Accumulators<kHead>& d_q) {

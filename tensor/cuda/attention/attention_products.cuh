@@ -2,8 +2,8 @@
 // tensor cores, f32 with fused multiply-adds. Both leave results on the lanes in the layout of mma.cuh, so the softmax
 // between the matmuls is written once.
 //
-// Terms are summed in the same order wherever a row is in a tile. Padding rows and columns are 0, so sums do not
-// change.
+// The order of a sum's terms does not depend on the row's place in a tile. Padding rows and columns are 0, so they do
+// not change sums.
 #pragma once
 
 #include <cstdint>

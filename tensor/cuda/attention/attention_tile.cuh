@@ -61,7 +61,7 @@ class SentencesOfTile {
     found_ = __ballot_sync(0xFFFFFFFFu, begin_ >= 0);
   }
 
-  // Finds the next one, by number or, with of_row, by row. Returns false after the last one.
+  // Finds the next sentence, by number or, with of_row, by row. Returns false after the last one.
   __device__ bool next(Visit& visit) {
     if (rows_.of_row != nullptr) {  // found_: rows of sentences not visited yet; begin_: start for the lane's row
       if (found_ == 0) return false;

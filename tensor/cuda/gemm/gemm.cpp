@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ops::Epilogue::Kind;
 
-uint32_t alignment_of(const void* address) {  // in bytes, at most 256: above, cuBLASLt makes no difference
+uint32_t alignment_of(const void* address) {  // in bytes, at most 256: cuBLASLt ignores more
   constexpr uintptr_t kMax = 256;
   const auto bits = reinterpret_cast<uintptr_t>(address) | kMax;
   return static_cast<uint32_t>(bits & (~bits + 1));
@@ -75,7 +75,7 @@ bool has_epilogue(const ops::Gemm& a) {
 
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key);
 
-// Makes one call of cuBLASLt, if it supports everything that `a` requests and separate passes are not chosen.
+// Makes one cuBLASLt call, if it supports everything that `a` requests and separate passes are not chosen.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
@@ -94,7 +94,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   return true;
 }
 
-// Returns what gelu and gelu_tanh save, their inputs; c holds them if nothing is saved.
+// Returns the inputs of gelu or gelu_tanh, which `saved` holds, or c if nothing is saved.
 Tensor inputs_of(const ops::Gemm& a) {
   const Tensor& saved = a.epilogue.saved;
   if (a.epilogue.activation == Activation::relu || saved.empty()) return a.c;
@@ -123,8 +123,8 @@ void multiply_in_parts(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
-// Takes the fastest of cuBLASLt's proposals and, if there is an epilogue, of separate passes after the fastest product
-// without it. Leaves arbitrary values in the operands that `a` writes.
+// Chooses the fastest of cuBLASLt's proposals. If there is an epilogue, separate passes after the fastest product
+// without it compete as well. Leaves arbitrary values in the operands that `a` writes.
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key) {
   Runtime& run = runtime(ctx);
   GemmChoice best;

@@ -2,9 +2,9 @@
 //
 // A plan's algorithm is the first that cuBLASLt's heuristic proposes, with cuBLASLt's epilogue where it has one. That
 // depends only on the GEMM, the library and the GPU's model, so ranks and resumed runs compute the same bits. Tuning
-// (Context::Runtime::tune) times all proposals, and our own passes against the epilogue. Its choices differ from one
-// time to another, so a run keeps them (gemm_choices.h). Either way sums have one fixed order, and f32 is multiplied as
-// f32, not as TF32.
+// (Context::Runtime::tune) times all proposals, and our own passes against the epilogue. Repeated tuning may choose
+// differently, so a run keeps its choices (gemm_choices.h). Either way sums have one fixed order, and f32 is multiplied
+// as f32, not as TF32.
 #pragma once
 
 #include <map>

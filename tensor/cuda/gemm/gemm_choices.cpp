@@ -1,4 +1,4 @@
-// tensor/cuda/gemm/gemm_choices.cpp: choices of GEMMs as text.
+// tensor/cuda/gemm/gemm_choices.cpp: reads and writes GEMM choices as text.
 #include "tensor/cuda/gemm/gemm_choices.h"
 
 #include <sstream>
@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-// The line includes what keys and proposals depend on: preferences of the plan, and the order of enumerators.
+// Increase the first number if keys or proposals change, that is, the plan's preferences or the order of enumerators.
 std::string first_line() { return fmt::format("1, {}, cuBLASLt {}", properties().name, cublasLtGetVersion()); }
 
 std::string name_of(const GemmKey& k) {
@@ -21,7 +21,7 @@ std::string name_of(const GemmKey& k) {
 }
 
 [[noreturn]] void fail_as_damaged(const std::string& line) {
-  fail(ErrorKind::io, fmt::format("the choices of train.tune_gemm are damaged: '{}'", printable(line, 80)));
+  fail(ErrorKind::io, fmt::format("the saved GEMM choices (train.tune_gemm) are corrupt: '{}'", printable(line, 80)));
 }
 
 }  // namespace

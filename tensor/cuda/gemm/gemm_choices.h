@@ -1,4 +1,4 @@
-// tensor/cuda/gemm/gemm_choices.h: how to compute each GEMM, timed once and kept as text (train.tune_gemm).
+// tensor/cuda/gemm/gemm_choices.h: the fastest way to compute each GEMM, timed once and kept as text (train.tune_gemm).
 //
 // The text's first line names the format, the GPU's model and the version of cuBLASLt, because a proposal's number
 // means nothing elsewhere. Each further line contains a GEMM, a tab, the number of the proposal, a tab, and `fused` or
@@ -20,7 +20,7 @@ struct GemmChoice {
 
 class GemmChoices {
  public:
-  // Makes no choices if the text is empty or its first line differs. Throws an io Error if it is damaged.
+  // Makes no choices if the text is empty or its first line differs. Throws an io Error if the text is corrupt.
   explicit GemmChoices(const std::string& text);
   std::string text() const;
 

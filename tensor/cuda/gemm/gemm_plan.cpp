@@ -1,5 +1,4 @@
-// tensor/cuda/gemm/gemm_plan.cpp: descriptors and layouts of a GEMM, and the algorithm that cuBLASLt proposes
-// for it.
+// tensor/cuda/gemm/gemm_plan.cpp: descriptors and layouts of a GEMM, and the algorithm that cuBLASLt proposes for it.
 #include "tensor/cuda/gemm/gemm_plan.h"
 
 #include <array>

@@ -16,7 +16,7 @@
 
 namespace weft::cuda {
 
-inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // the max that cuBLASLt requests on H100
+inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;  // the max requested by cuBLASLt on H100
 inline constexpr int kMaxProposals = 4;                          // algorithms requested from cuBLASLt
 
 struct GemmKey {  // everything that the choice of an algorithm depends on
@@ -56,8 +56,8 @@ class GemmPlan {
   GemmPlan& operator=(const GemmPlan&) = delete;
 
   bool is_possible() const { return is_possible_; }  // true if cuBLASLt made this proposal
-  // Returns false, and stays impossible, if cuBLASLt now rejects an algorithm that it proposed for an
-  // epilogue, or later than its first.
+  // Returns false if cuBLASLt now rejects its own proposal, and is_possible() is then false. Throws if that proposal
+  // was its first one and has no epilogue.
   bool run(const GemmQueue& queue, const GemmOperands& operands);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace weft::cuda {
 
-// Returns the milliseconds that the GPU needs for `work`, without the host's time for its launches, or infinity if
-// work() returns false. `work` runs many times on the same operands.
+// Returns the milliseconds that the GPU needs for `work`, excluding the host's launches, or infinity if work() returns
+// false. `work` runs many times on the same operands.
 float time_on_gpu(Runtime& run, const std::function<bool()>& work);
 
 }  // namespace weft::cuda

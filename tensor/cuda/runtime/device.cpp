@@ -44,7 +44,7 @@ std::string host_name() {
   return name;
 }
 
-// CUDA also calls a missing driver insufficient.
+// CUDA also reports a missing driver as insufficient.
 std::string why_no_device(cudaError_t status) {
   int driver = 0, runtime = 0;
   if (status != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
@@ -52,7 +52,7 @@ std::string why_no_device(cudaError_t status) {
     return cudaGetErrorString(status);
   }
   if (driver == 0) return "there is no NVIDIA driver";
-  return fmt::format("the NVIDIA driver supports CUDA {}, the program needs {}", cuda_version(driver),
+  return fmt::format("the NVIDIA driver supports CUDA {}, but this program needs {}", cuda_version(driver),
                      cuda_version(runtime));
 }
 
@@ -85,8 +85,8 @@ void fail_without_device(cudaError_t status) {
 void use_device(int index) {
   const int count = num_devices();
   if (index < 0 || index >= count) {
-    fail(ErrorKind::usage, fmt::format("there is no CUDA device {}: this process sees {}, counted from 0 "
-                                       "(see CUDA_VISIBLE_DEVICES)",
+    fail(ErrorKind::usage, fmt::format("there is no CUDA device {}: devices are numbered from 0, and this "
+                                       "process sees {} (see CUDA_VISIBLE_DEVICES)",
                                        index, count));
   }
   require_supported(index);

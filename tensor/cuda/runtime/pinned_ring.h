@@ -1,8 +1,8 @@
-// tensor/cuda/runtime/pinned_ring.h: pinned memory for copies between pageable host memory and the device, so
-// that the host may reuse its memory at once.
+// tensor/cuda/runtime/pinned_ring.h: pinned memory for copies between pageable host memory and the device, so that the
+// host may reuse its memory immediately.
 //
 // It has two halves: while the host fills or empties one, the device reads or writes the other. An upload waits only
-// for a half that is still being read, and a download for all earlier work of the stream.
+// for a half that is still being read, and a download waits for all earlier work of the stream.
 #pragma once
 
 #include <cuda_runtime.h>

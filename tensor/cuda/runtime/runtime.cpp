@@ -42,8 +42,8 @@ void fail_without_memory(size_t bytes) {
 }
 
 void fail_without_memory(const std::string& what) {
-  fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {}; a smaller model needs less, and in training "
-                                     "smaller blocks (batch.rows) do",
+  fail(ErrorKind::usage, fmt::format("out of GPU memory ({}): {}; use a smaller model or, in training, smaller blocks "
+                                     "(batch.rows)",
                                      current_device(), what));
 }
 

@@ -18,7 +18,7 @@ namespace weft::cuda {
 class GemmPlans;  // gemm.h
 
 // Throws an Error if a call of CUDA's runtime failed; `what` is the call or the kernel. Errors of earlier kernels also
-// surface here, and the message says so.
+// surface here, and the message then mentions this.
 void check(cudaError_t status, const char* what);
 [[noreturn]] void fail_without_memory(size_t bytes);
 [[noreturn]] void fail_without_memory(const std::string& what);  // for libraries, whose memory is not in the plan
@@ -90,8 +90,8 @@ DeviceProperties properties();
 std::string current_device();                               // "device 0, NVIDIA H200", for messages
 void require_supported_device();                            // throws if kernels do not run on it
 
-// The .cu and .cpp files of this folder define these, and the dry run of each op, which reserves scratch memory. Most
-// ops have none.
+// The .cu and .cpp files of this folder define these ops, and the dry run of each, which reserves scratch memory. Most
+// need none.
 #define WEFT_DECLARE_CUDA_OP(function, Arguments, ...) void function(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_CUDA_OP)
 #undef WEFT_DECLARE_CUDA_OP
