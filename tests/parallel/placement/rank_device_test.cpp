@@ -37,7 +37,7 @@ TEST(RanksOnGpus, ThatSeeOnlyTheirOwnHaveOneEach) {  // as assigned by a batch s
 TEST(RanksOnGpus, ShareNoneUnasked) {
   const std::vector<RankGpu> ranks = {gpu("a", "1"), gpu("b", "2"), gpu("b", "3"), gpu("b", "2")};
   const std::string message = refusal([&] { most_ranks_on_a_gpu(ranks, false); });
-  EXPECT_TRUE(holds(message, "rank 1 and another")) << message;
+  EXPECT_TRUE(holds(message, "rank 1 would share its GPU")) << message;
   EXPECT_TRUE(holds(message, "host b has 2 GPUs for 3 ranks")) << message;
   EXPECT_TRUE(holds(message, "mpirun -N 2") && holds(message, "--parallel.share_gpu")) << message;
   EXPECT_EQ(most_ranks_on_a_gpu(ranks, true), 2);
