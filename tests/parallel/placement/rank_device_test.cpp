@@ -47,7 +47,8 @@ TEST(RanksOnGpus, AreOfOneKindAndVersion) {
   RankGpu other = gpu("b", "2");
   other.gpu.name = "NVIDIA A100";
   const std::string model = refusal([&] { most_ranks_on_a_gpu({gpu("a", "1"), other}, true); });
-  EXPECT_TRUE(holds(model, "rank 1 on b computes on NVIDIA A100") && holds(model, "rank 0 on a computes on NVIDIA H200"))
+  EXPECT_TRUE(holds(model, "rank 1 on b computes on NVIDIA A100") &&
+              holds(model, "rank 0 on a computes on NVIDIA H200"))
       << model;
   other = gpu("b", "2");
   other.gpu.version = "compute 9.0, driver 12";

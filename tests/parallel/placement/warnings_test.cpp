@@ -39,13 +39,15 @@ TEST(PlacementWarnings, NameRanksThatShareCoresUnequally) {
 TEST(PlacementWarnings, NameAGpuOfAnotherNode) {
   std::vector<RankPlace> ranks = on_two_nodes(1, 2, true);
   ranks[1].gpu_node = 0;
-  EXPECT_EQ(only_warning(ranks), "node0: the GPU of rank 1 is at NUMA node 0, but the rank's cores (16-31) are at node 1");
+  EXPECT_EQ(only_warning(ranks),
+            "node0: the GPU of rank 1 is at NUMA node 0, but the rank's cores (16-31) are at node 1");
 }
 
 TEST(PlacementWarnings, NameRanksThatDoNotDivideTheNodes) {
   const RankPlace unbound{.host = "a", .cores = {0, 1, 2, 3}, .nodes = {0, 1}, .nodes_of_host = 2};
   std::vector<RankPlace> ranks(3, unbound);
-  EXPECT_EQ(only_warning(ranks), "a: 3 ranks cannot be divided evenly among 2 NUMA nodes, so each rank uses memory of all nodes");
+  EXPECT_EQ(only_warning(ranks),
+            "a: 3 ranks cannot be divided evenly among 2 NUMA nodes, so each rank uses memory of all nodes");
   for (RankPlace& r : ranks) r.stays = true;  // as parallel.bind says
   EXPECT_TRUE(report_of(ranks).warnings.empty());
 }
