@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kTemporary = ".tmp-";  // followed by the writer's process number
 
 [[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
-  const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run it again" : "";
+  const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run the command again" : "";
   fail(ErrorKind::io, fmt::format("cannot {} {}: {}{}", what, name, std::strerror(error), hint));
 }
 

@@ -1,9 +1,9 @@
 // data/atomic_file.h: files that appear complete or not at all: temporary name, fsync, rename, fsync of the folder.
 //
-// Until commit() the bytes are in PATH.tmp-PID next to the final name. An AtomicFile destroyed without commit (by an
-// exception) removes them. A kill leaves at most one *.tmp-* file, which no reader opens and prepare_output() removes.
-// Errors have the kind io and name the file. A full disk is reported as such. Names of a device, a pipe or a link throw
-// a usage Error, because a rename would replace them by a plain file.
+// Until commit() the bytes are in PATH.tmp-PID next to the final name. An AtomicFile destroyed without commit(), as by
+// an exception, removes them. A killed process leaves at most one *.tmp-* file, which readers ignore and
+// prepare_output() removes. Errors, such as a full disk, have the kind io and name the file. The name of a device, a
+// pipe or a link throws a usage Error, because a rename would replace it.
 #pragma once
 
 #include <cstddef>
@@ -47,8 +47,8 @@ class AtomicFile {
   FileDescriptor file_;
 };
 
-// Checks before any work that AtomicFile can write there: the name, an existing file, the folder and its permissions.
-// Refuses the file of standard input or output. Removes temporary files of this name that killed processes left.
+// Checks, before any work is done, that AtomicFile can write `path`: the name, an existing file, the folder and its
+// permissions. Refuses the file of standard input or output. Removes temporary files left by killed processes.
 void prepare_output(const std::string& path);
 
 // Calls write(2) until all bytes are written, and repeats it after interruptions. Error messages contain `name`.
@@ -60,9 +60,9 @@ std::string read_file(const std::string& path);  // returns the complete file; t
 void sync_folder(const std::string& folder);                          // makes its directory entries durable
 void rename_durably(const std::string& from, const std::string& to);  // a file or folder; fsync of `to`'s folder
 
-// Puts the folder `from` in the place of `to`, and removes what was there, if anything. At any time one of the two is
-// at `to`. The exception is a file system that cannot exchange names (NFS): a kill between two renames can leave only
-// the old folder, at TO.old-PID.
+// Replaces the folder `to`, if it exists, with the folder `from`. At any time, `to` is the old or the new folder,
+// except on a file system that cannot exchange names (NFS). There, a kill between two renames can leave the old folder
+// at TO.old-PID.
 void replace_folder(const std::string& from, const std::string& to);
 
 }  // namespace weft

@@ -11,14 +11,14 @@
 
 namespace weft {
 
-// Ids that all our vocabularies have in common (SentencePiece is trained with them).
+// Ids that are the same in all vocabularies (SentencePiece is trained with them).
 struct SpecialIds {
   static constexpr int32_t unk = 0, bos = 1, eos = 2;
 };
 
-// A pair of the training stream, which yields it once in each epoch of its corpus.
+// A pair in the training stream, which yields each pair once per epoch of its corpus.
 struct EpochPair {
-  int64_t corpus = 0;  // number of the corpus, in the order in which the run names them
+  int64_t corpus = 0;  // number of the corpus, in the run's order
   int64_t pair = 0, epoch = 0;
   bool operator==(const EpochPair&) const = default;
 };
@@ -60,14 +60,14 @@ class BlockBuilder {
 struct StepCorpus {    // a corpus of the mix, in one rank's part of a step
   int64_t number = 0;  // the corpus's number in the run
   int64_t epoch = 0;   // epoch in which the first block starts
-  int64_t passed = 0;  // pairs in these blocks, or passed over while these were filled
+  int64_t passed = 0;  // pairs in these blocks, or passed over while the blocks were filled
 };
 
 struct Step {  // one rank's part of an optimizer step
   std::vector<StepCorpus> corpora;
-  std::vector<Block> blocks = {};  // this dp rank's blocks; if it has none, one without sentences
-  int64_t dropped = 0;             // pairs passed over because they do not fit a block,
-  int64_t below_score = 0;         // and because their score is too low
+  std::vector<Block> blocks = {};  // this dp rank's blocks; one empty block if it has none
+  int64_t dropped = 0;             // pairs passed over because they do not fit a block
+  int64_t below_score = 0;         // pairs passed over because their score is too low
 
   std::vector<int64_t> epochs() const;
   int64_t num_pairs() const;      // pairs in these blocks

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// These limits are far above any use, and low enough that products do not overflow.
+// These limits are far above practical values, but low enough that products do not overflow.
 constexpr int64_t kMaxRows = 1 << 20, kMaxBlocks = 1 << 16, kMaxPairs = 1 << 30;
 
 void require_in(int64_t value, int64_t least, int64_t most, const char* name) {

@@ -22,18 +22,19 @@ struct BatchConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("rows", rows, "target rows of a block: the unit of work, fixed for the run", OnResume::order);
-    v("source_rows", source_rows, "source rows of a block; 0 = rows times the corpus's own ratio", OnResume::order);
+    v("rows", rows, "target rows per block, the unit of work; fixed for the run", OnResume::order);
+    v("source_rows", source_rows, "source rows per block; 0 = rows times the corpus's length ratio", OnResume::order);
     v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks", OnResume::retrains);
     v("tokens", tokens,
-      "target tokens per optimizer step: sets blocks to the number that holds about as many; 0 = blocks as given");
+      "target tokens per optimizer step, from which the number of blocks is computed; 0 = use blocks");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
-    v("page", page, "consecutive pairs that are shuffled as one page", OnResume::order);
-    v("window", window, "pages whose sentences are shuffled together, over all blocks of a step", OnResume::order);
+    v("page", page, "consecutive pairs per page; pages are shuffled as units", OnResume::order);
+    v("window", window, "pages whose pairs are shuffled together, over all blocks of a step", OnResume::order);
   }
 };
 
-// Sets `blocks` from `tokens`, if given. Throws a usage Error that names a bad option. REQUIRES: source_rows is known.
+// Sets `blocks` from `tokens`, if given. Throws a usage Error that names an option if its value is out of range.
+// REQUIRES: source_rows is known.
 void resolve_blocks(BatchConfig& config);
 
 }  // namespace weft

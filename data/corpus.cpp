@@ -16,7 +16,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kPage = 256;      // pairs read at once
-constexpr size_t kOpenShards = 64;  // each holds a descriptor and up to 0.5 MB of chunk cache
+constexpr size_t kOpenShards = 64;  // each uses a descriptor and up to 0.5 MB of chunk cache
 constexpr size_t kShardCache = 512 << 10;
 constexpr size_t kCachedPages = 192;  // a little more than two shuffle windows
 
@@ -201,8 +201,8 @@ std::map<std::string, std::string> read_tokenizers(const std::string& folder, co
     std::string& bytes = files[*name];
     bytes = read_file(folder + "/" + *name);
     if (sha256_of(bytes) != *sha256)
-      fail(ErrorKind::data, fmt::format("tokenizer {}/{} is damaged or another one: its SHA-256 is not the manifest's; "
-                                        "restore it from an intact copy, or pack the corpus again",
+      fail(ErrorKind::data, fmt::format("tokenizer {}/{} is damaged or was replaced: its SHA-256 differs from the "
+                                        "manifest's; restore it from an intact copy, or pack the corpus again",
                                         folder, *name));
   }
   return files;

@@ -1,4 +1,4 @@
-// data/corpus.h: a packed corpus as a folder: manifest.json, token shards (docs/formats/shard-format.md), and tokenizer models.
+// data/corpus.h: reads a packed corpus: manifest.json, shards (docs/formats/shard-format.md) and tokenizer models.
 //
 // Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked before
 // HDF5 opens it: when its first pair is read, and again if the file has changed since. Damage throws a data Error that
@@ -27,13 +27,13 @@ class Corpus {
   const Manifest& manifest() const;
   int64_t num_pairs() const { return manifest().num_pairs; }
 
-  size_t cache_bytes() const;      // estimate with all cached pages in memory
+  size_t cache_bytes() const;      // estimate with a full cache of pages
   int64_t tokens_of_pair() const;  // mean over pairs, both sides together
 
-  // Checks the digests of the shards that were not read yet, one after the other, until it is told to stop. Another
+  // Checks the digests of shards that have not been read yet, one after the other, until a stop is requested. Another
   // thread may call it before the reading thread starts.
   void verify_shards(const std::stop_token& stop);
-  // Throws if a shard is missing, or has been replaced by another one since it was verified. Reads no other shard.
+  // Throws if a shard is missing, or has been replaced since it was verified. Reads only replaced shards.
   void require_shards();
   void close_shards();  // frees their memory; verified shards stay verified
 
@@ -50,7 +50,7 @@ class Corpus {
 };
 
 // Returns the tokenizer models of a corpus: file name -> contents. Checks each against the manifest's SHA-256. Throws a
-// data Error that names one that is damaged or was replaced.
+// data Error that names a damaged or replaced model.
 std::map<std::string, std::string> read_tokenizers(const std::string& folder, const Manifest& manifest);
 
 }  // namespace weft

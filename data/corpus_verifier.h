@@ -1,4 +1,4 @@
-// data/corpus_verifier.h: checks the digests of corpora's shards in a thread, before another thread reads them.
+// data/corpus_verifier.h: checks the digests of the corpora's shards in a separate thread, before they are read.
 #pragma once
 
 #include <mutex>
@@ -15,11 +15,11 @@ class CorpusVerifier {
  public:
   explicit CorpusVerifier(std::vector<Corpus*> corpora);  // starts the thread
 
-  // Returns the first damaged or missing file that the thread has found, once.
+  // Returns, only once, the first damaged or missing file that the thread has found.
   std::optional<std::string> take_damage();
 
-  // Ends the thread, however far it has come. Throws an Error of kind data or io if a file is missing, has been
-  // replaced by another one, or was found damaged and still is.
+  // Stops the thread, even if it has not finished. Throws an Error of kind data or io if a file is missing, has been
+  // replaced, or was found damaged and still is.
   void finish();
 
  private:

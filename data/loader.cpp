@@ -76,7 +76,7 @@ int64_t block_bytes(const BatchConfig& config, bool weighted = false) {
   return (2 * config.source_rows + (weighted ? 4 : 3) * config.rows) * int64_t{sizeof(int32_t)};
 }
 
-// Returns the pairs of a window that `blocks` of a step's blocks read: whole pages per block, as its stream reads.
+// Returns the number of a window's pairs that `blocks` of a step's blocks take: full pages per block, as in a stream.
 int64_t share_of_window(int64_t num_pairs, const BatchConfig& config, int64_t blocks) {
   const int64_t page = std::min(config.page, num_pairs);
   const int64_t window = std::min(config.window, num_pairs / page);

@@ -21,7 +21,7 @@ class Loader {
   Loader(Mix mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start = {});
   ~Loader();
 
-  Step next();                // waits for the reading thread; throws the thread's Error after the steps before it
+  Step next();                // waits for the thread; throws its Error after all earlier steps
   StepCursor cursor() const;  // after the last step that next() returned, for the streams that this rank plans
 
  private:
@@ -29,13 +29,13 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Returns about the maximum that a Loader holds.
+// Returns the approximate max memory of a Loader.
 size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size);
 
 // Loads a held-out set once, in its own order. Rank r of dp gets its blocks r, r + dp, ...; a block's index counts all
 // blocks. The last block is partly filled. REQUIRES: every pair fits a block, so that no pair is left out of a score.
 std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, int dp_rank, int dp_size);
-// Returns about the size of these blocks.
+// Returns the approximate size of these blocks.
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 
 }  // namespace weft

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Throws a data Error for a named pipe (which would keep us waiting), a device (which would have no end), a folder, and
-// a missing file. Throws an io Error for a file that cannot be opened now.
+// Throws a data Error for a missing file, a folder, a named pipe (which could block forever) and a device (which may be
+// endless). Throws an io Error for a file that cannot be opened.
 FileDescriptor open_regular_file(const std::string& path);
 
 }  // namespace weft

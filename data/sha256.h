@@ -26,7 +26,7 @@ class Sha256 {
 };
 
 std::string sha256_of(std::string_view bytes);
-uint64_t sha256_start(std::string_view bytes);        // the first 64 bits of its digest
+uint64_t sha256_start(std::string_view bytes);        // the first 64 bits of the digest
 std::string sha256_of_file(const std::string& path);  // throws an io Error if it cannot be read
 
 // Digests the whole file of `descriptor`, from its start, without moving its position. Error messages contain `name`.

@@ -1,7 +1,7 @@
 // data/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line errors.
 //
 // Besides the grammar, it limits nesting to 64 levels and refuses duplicate keys in an object. Every failure throws an
-// Error of this kind that starts with `what` (a path).
+// Error of `kind` that starts with `what` (a path).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -52,8 +52,8 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
   for (const std::string_view part : split(list, ',')) {
     const std::string name(part);
     if (!can_be_tag(name))
-      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: give it letters and a punctuation mark, such as "
-                                         "<2de>, without spaces, and with commas between tags",
+      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: a tag needs letters and a punctuation mark, such "
+                                         "as <2de>, and no spaces; separate tags with commas",
                                          option, printable(name)));
     if (std::ranges::find(names, name) != names.end())
       fail(ErrorKind::usage, fmt::format("{}: '{}' is given twice", option, name));

@@ -1,8 +1,8 @@
 // data/tags.h: tags: tokens in front of a sentence that carry what its text does not, such as a language or a domain.
 //
-// A tag is a control piece of the tokenizer's SentencePiece model, such as <2de>, >>deu<< or deu_Latn. No text is ever
-// encoded as one, even with the same characters, and decoding leaves tags out. So they cost nothing where they are
-// not used, and text that is compared contains none.
+// A tag is a control piece of the tokenizer's SentencePiece model, such as <2de>, >>deu<< or deu_Latn. Text is never
+// encoded as a tag, even if it has the same characters, and decoding omits tags. So unused tags cost nothing, and
+// decoded text contains none.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,19 @@ namespace weft {
 inline constexpr const char* kSeparator = "<sep>";  // a tag between the sentences of a document
 
 // Returns the names in "<2de>,<2fr>". Throws a usage Error that names `option` for a name that occurs twice or cannot
-// be a tag. A tag needs a letter and a punctuation mark, so that no piece of text is the same, and must not contain
+// be a tag. A tag needs a letter and a punctuation mark, so that it cannot equal a piece of text, and must not contain
 // white space, commas or quotes.
 std::vector<std::string> tag_names(const std::string& list, const char* option);
 
 std::vector<std::string> tags_of(const Tokenizer& tokenizer);  // all tags, in the order of their ids
 
-// Returns the names in "<2de> <web>", which white space separates; "": none.
+// Returns the names in a list separated by white space, such as "<2de> <web>".
 std::vector<std::string> split_tags(std::string_view tags);
 
-// Returns their ids. Throws a usage Error for a name that is not a tag of the tokenizer.
+// Returns the ids of the tags in such a list. Throws a usage Error for a name that is not a tag of the tokenizer.
 std::vector<int32_t> tag_ids(std::string_view tags, const Tokenizer& tokenizer);
 
-// Throws the same Error, of a kind that the caller chooses, with `where` in front.
+// Throws the same Error, but with the given kind and with `where` in front.
 void check_tags(std::string_view tags, const Tokenizer& tokenizer, const std::string& where,
                 ErrorKind kind = ErrorKind::usage);
 
@@ -42,11 +42,11 @@ size_t num_leading_tags(const std::vector<int32_t>& ids, const Tokenizer& tokeni
 // Like decode(), but shows tags by their names.
 std::string decode_with_tags(const std::vector<int32_t>& ids, const Tokenizer& tokenizer);
 
-// Returns the same tags around the encoded texts that `change` makes from the texts between them.
+// Keeps the tags, and replaces the text between them with the encoded result of `change`.
 std::vector<int32_t> with_changed_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer,
                                        const std::function<std::string(const std::string&)>& change);
 
-// Says in one line why `tag` is not among the tags `known`.
+// Returns the message for a `tag` that is not among the `known` tags.
 std::string no_such_tag(const std::string& tag, const std::vector<std::string>& known);
 
 }  // namespace weft

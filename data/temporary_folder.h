@@ -16,7 +16,7 @@ class TemporaryFolder {
   TemporaryFolder() {  // throws an io Error if it cannot be created
     std::error_code none;
     const std::filesystem::path base = std::filesystem::temp_directory_path(none);
-    // Like mpirun, use /tmp if the folder that TMPDIR names is missing.
+    // Like mpirun, uses /tmp if the folder named by TMPDIR is missing.
     path_ = (none ? "/tmp" : base) / "weft-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr)
       fail(ErrorKind::io,

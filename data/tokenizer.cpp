@@ -23,8 +23,8 @@ void check(const sentencepiece::util::Status& status) {
 void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
   if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
   fail(ErrorKind::data,
-       fmt::format("tokenizer {} does not match: its unknown, begin and end of sentence are {}, {}, {}, must be {}, "
-                   "{}, {} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
+       fmt::format("tokenizer {} does not match: its ids of unknown, begin and end of sentence are {}, {}, {}, but "
+                   "must be {}, {}, {} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
                    model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
 }
 
@@ -49,7 +49,7 @@ Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Imp
   const std::string model = read_file(model_file);
   bool loaded = false;
   try {  // the library throws if a piece contains a NUL byte
-    // An empty text parses as a model without pieces, for which the library would end the process.
+    // An empty file parses as a model without pieces, with which the library would end the process.
     loaded = !model.empty() && impl_->processor.LoadFromSerializedProto(model).ok();
   } catch (const std::exception&) {
   }
@@ -67,7 +67,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   return ids;
 }
 
-// Joins the pieces, because bytes have names like <0xE6>.
+// Encodes the text and joins its pieces. Byte pieces have names like <0xE6>, which become bytes again.
 std::string Tokenizer::normalise(std::string_view text) const {
   std::vector<std::string> pieces;
   check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
@@ -108,7 +108,8 @@ void check_tokenizer_files(const std::string& joint, const std::string& source, 
     fail(ErrorKind::usage, "give --source-tokenizer and --target-tokenizer together, or neither");
   if (!joint.empty() && !source.empty())
     fail(ErrorKind::usage,
-         "--tokenizer is one for both sides: for separate vocabularies give --source-tokenizer and --target-tokenizer");
+         "--tokenizer is one model for both sides: for separate vocabularies use --source-tokenizer and "
+         "--target-tokenizer");
 }
 
 }  // namespace weft

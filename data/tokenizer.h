@@ -20,7 +20,7 @@ class Tokenizer {  // several threads may call encode and decode
 
   int64_t size() const;                                      // entries; ids 0 unk, 1 bos, 2 eos (data/batch.h)
   std::vector<int32_t> encode(std::string_view text) const;  // without bos and eos
-  // Returns the text that is segmented: normalized by the model's rules, with U+2581 for spaces.
+  // Returns the text before segmentation: normalized by the model's rules, with U+2581 for spaces.
   std::string normalise(std::string_view text) const;
   // Returns one line of text. Control characters and line breaks spelled by the ids become spaces.
   std::string decode(const std::vector<int32_t>& ids) const;

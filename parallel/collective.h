@@ -15,7 +15,7 @@ struct Chunk {
   int64_t begin = 0, count = 0;
 };
 
-// Returns chunk `index` of `num_chunks` nearly equal ones. If the number does not divide, the first get one more.
+// Returns chunk `index` of `num_chunks`. The first numel % num_chunks chunks are one element longer than the rest.
 Chunk chunk_of(int64_t numel, int index, int num_chunks);
 
 // Calls f(begin, count) for consecutive parts of at most `limit` elements, and never for 0 elements.
@@ -24,7 +24,8 @@ void for_each_piece(int64_t numel, int64_t limit, F&& f) {
   for (int64_t begin = 0; begin < numel; begin += limit) f(begin, std::min(limit, numel - begin));
 }
 
-// Computes out[i] = parts[0][i] + parts[1][i] + ..., in this order. `out` may be one of the parts. For max, NaN wins.
+// Computes out[i] = parts[0][i] + parts[1][i] + ..., added in this order. `out` may be one of the parts. If any part is
+// NaN, so is the max.
 void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
 inline size_t bytes_of(const std::vector<Tensor>& parts) {  // sum over the parts

@@ -62,9 +62,9 @@ std::string serialize(const std::exception_ptr& error) {
 
 }  // namespace
 
-// Sends the parts one after the other. A group overrides this if each broadcast waits for all ranks, as over NCCL.
+// Sends the parts one after the other. Communicators whose broadcasts wait for all ranks, such as NCCL's, override it.
 void Communicator::all_gather_v(const std::vector<Tensor>& parts) {
-  require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v takes a part of each rank");
+  require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v needs one part per rank");
   for (int r = 0; r < size(); ++r)
     if (parts[static_cast<size_t>(r)].numel() > 0) broadcast(parts[static_cast<size_t>(r)], r);
 }

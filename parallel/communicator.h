@@ -1,10 +1,10 @@
 // parallel/communicator.h: collectives over a group of ranks.
 //
-// Every implementation provides every collective, even for a group of one. Reductions add in rank order (over several
-// hosts with equally many ranks: within hosts, then in the order of hosts), so results are bit-identical on every rank
-// and in every run. REQUIRES: all ranks of a group make the same calls in the same order. Tensors are contiguous and
-// have any type and length (they are chunked internally). bf16 and f16 are summed in f32 and rounded once; NCCL adds in
-// its own order and rounds each time. A failed peer causes an Error, never a hang.
+// Every implementation provides every collective, even for a group of one. Reductions add in rank order, so results are
+// bit-identical on every rank and in every run. (If several hosts have the same number of ranks, they add within each
+// host first, then in host order.) REQUIRES: all ranks of a group make the same calls in the same order. Tensors must
+// be contiguous, but may have any type and length. bf16 and f16 are summed in f32 and rounded once; NCCL adds in its
+// own order and rounds each time. A failed peer causes an Error, never a hang.
 #pragma once
 
 #include <cstdint>
@@ -42,13 +42,14 @@ class Communicator {
   virtual std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) = 0;  // sum, in place, asynchronous
   virtual void all_gather(const Tensor& x, const Tensor& y) = 0;               // y [size, ...x], rank order
   virtual void reduce_scatter(const Tensor& x, const Tensor& y) = 0;           // x [size, ...y], sum
-  // Asynchronous. The smaller tensor may be this rank's place in the other one; x is then undefined elsewhere.
+  // Asynchronous. The smaller tensor may be this rank's slice of the larger one. After a reduce-scatter, the rest of x
+  // is then undefined.
   virtual std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) = 0;
   virtual std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) = 0;
-  // Asynchronous. Sets y[r] to the part of rank r's x for this rank; x and y are [size, ...] and do not overlap.
+  // Asynchronous. Sets y[r] to rank r's x[rank()]. x and y are [size, ...] and must not overlap.
   virtual std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
-  // Works in place: all ranks get parts[r], of any length, from rank r. The parts have one dtype and do not overlap.
+  // In place: sends parts[r] from rank r to all. Parts have one dtype, do not overlap, and may differ in length.
   virtual void all_gather_v(const std::vector<Tensor>& parts);
   virtual void barrier() = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key
@@ -57,8 +58,8 @@ class Communicator {
 
   // Sets the step of the next collectives, for the message if one of them hangs.
   virtual void set_step(int64_t) {}
-  // From now on, a wait for other ranks that exceeds `seconds` ends this process with a message. Where it waited, and
-  // its recent collectives, are written to `folder` (nowhere if it is ""). Over NCCL, NcclLimits does the same.
+  // From now on, a wait for other ranks that exceeds `seconds` ends this process with a message. Unless `folder` is "",
+  // the process writes where it waited and its recent collectives there. Over NCCL, NcclLimits sets the limit.
   virtual void limit_waits(double /*seconds*/, const std::string& /*folder*/) {}
 
   // Returns the seconds that this process has spent waiting in collectives of any group, or 0 if they are not measured.
@@ -75,12 +76,12 @@ std::unique_ptr<Communicator> make_single_communicator();  // a group of one
 
 std::string host_name();  // name of the machine that runs this process
 
-// Runs body(rank's communicator) on `size` threads of this process and joins them. Rethrows the first exception, and
-// releases the other ranks from any collective that they are in.
+// Runs body(communicator) on `size` threads of this process, one per rank, and joins them. Rethrows the first
+// exception, and releases the other ranks from the collectives that they wait in.
 void run_thread_ranks(int size, const std::function<void(Communicator&)>& body);
 
-// REQUIRES: all ranks call it after a local phase that may fail, with nullptr or the error. Either all return, or all
-// throw the same Error (the lowest failing rank's, naming it), so that no rank waits for one that has failed.
+// Called by all ranks after a local phase that may fail. If any `error` is not null, all ranks throw the error of the
+// lowest failing rank, with that rank in the message, so that no rank waits for a failed one.
 void agree(Communicator& world, const std::exception_ptr& error);
 
 // Runs a phase that may fail on some ranks, agrees on its outcome, and returns its result.

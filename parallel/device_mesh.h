@@ -1,6 +1,7 @@
 // parallel/device_mesh.h: the mesh for tensors: this rank's Context, and the groups that communicate on its device.
 //
-// On the CPU they are the mesh's own. Tensors in GPU memory use NCCL, or host memory (staged_communicator.h).
+// On the CPU, these are the groups of the Mesh. Collectives on GPU tensors use NCCL or go through host memory
+// (staged_communicator.h).
 #pragma once
 
 #include <memory>
@@ -30,16 +31,16 @@ class DeviceMesh {
   std::unique_ptr<Communicator> dp_, tp_;  // null on the CPU
 };
 
-// Returns a communicator of `group`'s ranks for tensors on ctx's device, a GPU; `group` carries host values. REQUIRES:
-// all ranks call it, with the same `wanted` and, except for its index, the same `own`.
+// Returns a communicator of `group`'s ranks for tensors on ctx's GPU; `group` carries host values. REQUIRES: all ranks
+// call it, with the same `wanted` and, except for its index, the same `own`.
 std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
                                                        Communication wanted, NcclLimits limits = {});
 
-NcclLimits nccl_limits(const ParallelConfig& options);  // limits by parallel.timeout
+NcclLimits nccl_limits(const ParallelConfig& options);  // the limits set by parallel.timeout
 
-void require_communication(Device device, Communication wanted);  // throws a usage Error if these do not go together
+void require_communication(Device device, Communication wanted);  // throws a usage Error if `device` cannot use it
 
-// True if such tensors go through host memory.
+// True if collectives on device tensors go through host memory.
 bool stages_through_host(const RankDevice& own, Communication wanted);
 
 }  // namespace weft

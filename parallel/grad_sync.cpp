@@ -12,7 +12,7 @@ namespace weft {
 
 GradSync::GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shard, DType wire)
     : ctx_(ctx), dp_(dp), shard_(std::move(shard)), wire_(wire) {
-  require(wire == DType::f32 || scatters(), ErrorKind::internal, "rounded gradients are summed by their owners");
+  require(wire == DType::f32 || scatters(), ErrorKind::internal, "rounded gradients must be scattered to their owners");
   const int64_t num_matrices = shard_.numel() * shard_.ranks();
   matrices_ = flat_grads.slice_rows(0, num_matrices);
   vectors_ = flat_grads.slice_rows(num_matrices, flat_grads.numel() - num_matrices);
@@ -60,7 +60,7 @@ void GradSync::send_last() {
   }
 }
 
-// The other ranks' rounded parts arrive in the first half of the bucket's own memory, which has been rounded.
+// Returns where the rounded parts arrive: the first half of the bucket's f32 memory, which is free after rounding.
 Tensor GradSync::received(const Chunk& bucket) const {
   return {of(bucket).data, {shard_.ranks(), bucket.count / shard_.ranks()}, wire_, matrices_.device};
 }
@@ -73,7 +73,7 @@ std::unique_ptr<PendingWork> GradSync::send_rounded(const Chunk& bucket) {
   return dp_.start_all_to_all(rounded.with_shape(to.shape), to);
 }
 
-// The sum overwrites what was sent, once nobody reads the received parts.
+// The sum overwrites the rounded values that were sent, because the received parts are still needed.
 void GradSync::add_received(const Chunk& bucket) {
   const Chunk own = shard_.own(bucket);
   const Tensor sum = rounded_.tensor({own.count}, DType::f32, static_cast<size_t>(bucket.begin) * size_of(wire_));

@@ -1,8 +1,9 @@
 // parallel/grad_sync.h: sums gradients over the dp group in buckets, overlapped with the backward pass.
 //
-// The backward pass finishes matrices in reverse order of declaration. It calls ready(first) when all of their
-// gradients at flat offset >= first are complete. Complete buckets then start their sum. wait() starts the rest,
-// including the vectors, and finishes all. Only a step's last block, which completes the gradients, passes a GradSync.
+// The backward pass finishes matrices in reverse order of declaration. It calls ready(first) when the gradients of all
+// matrices at flat offsets >= first are complete. The sums of complete buckets then start. wait() starts the remaining
+// sums, including the vectors', and finishes all sums. Only the last block of a step passes a GradSync, because
+// gradients are complete only then.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,11 @@ namespace weft {
 
 class GradSync {
  public:
-  // `shard` divides the first elements of flat_grads, the matrices; the vectors follow them. If it has one rank, the
-  // matrices are all-reduced. Otherwise each rank gets only the sums of its own parts of the matrices, in their places,
-  // and the rest is undefined. If `wire` is bf16, gradients are rounded before they are sent, and added in f32.
+  // `shard` divides the matrices, which come first in flat_grads; the vectors follow. If `shard` has one rank, the
+  // matrices are all-reduced. Otherwise each rank gets only the sums of its own parts of the matrices, in place, and
+  // the rest is undefined. If `wire` is bf16, gradients are sent in bf16 and added in f32.
   GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shard, DType wire = DType::f32);
-  // Records the scratch memory that `wire` bf16 needs, for a dry run.
+  // For a dry run: records the scratch memory needed if `wire` is bf16.
   static void measure(Context& dry, int64_t num_matrices, int ranks);
   void begin();               // called before a step's last backward pass
   void ready(int64_t first);  // REQUIRES: offsets only decrease within a step
@@ -32,7 +33,7 @@ class GradSync {
     const Chunk* received = nullptr;  // the bucket whose rounded parts are still to be added
   };
 
-  void send_last();  // the last bucket not yet sent
+  void send_last();  // sends the last bucket not yet sent
   std::unique_ptr<PendingWork> send_rounded(const Chunk& bucket);
   void add_received(const Chunk& bucket);
   bool scatters() const { return shard_.ranks() > 1; }

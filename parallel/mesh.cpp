@@ -13,7 +13,7 @@ void check_timeout(double seconds) {
   constexpr double kMin = 0.001, kMax = 1e6;
   if (seconds >= kMin && seconds <= kMax) return;
   fail(ErrorKind::usage,
-       fmt::format("parallel.timeout = {}: give seconds from {} to {:.0f}; 600 is usual", seconds, kMin, kMax));
+       fmt::format("parallel.timeout = {}: must be from {} to {:.0f} seconds; 600 is usual", seconds, kMin, kMax));
 }
 
 }  // namespace
@@ -22,10 +22,10 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   check_timeout(wanted.timeout);
   if (wanted.zero != 0 && wanted.zero != 1)
     fail(ErrorKind::usage,
-         fmt::format("parallel.zero = {}: give 0, or 1 to divide the optimizer's state", wanted.zero));
+         fmt::format("parallel.zero = {}: must be 0, or 1 to shard the optimizer state", wanted.zero));
   if (wanted.gradient_type != GradientType::f32 && wanted.zero == 0)
     fail(ErrorKind::usage,
-         "parallel.gradient_type = bf16 needs parallel.zero = 1: the sums of other ranks would also be rounded");
+         "parallel.gradient_type = bf16 needs parallel.zero = 1: otherwise the sums themselves would also be rounded");
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
     fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: ranks / tp) "
@@ -44,8 +44,8 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   if (dp != ranks / tp || ranks % tp != 0) {
     const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // a double cannot overflow
     fail(ErrorKind::usage,
-         fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: give "
-                     "weft launch -n {:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",
+         fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: use weft launch "
+                     "-n {:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",
                      dp, tp, needed, ranks, needed));
   }
   return wanted;

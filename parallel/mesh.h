@@ -1,8 +1,8 @@
 // parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp + tp_rank.
 //
 // Ranks of one tp group are neighbors (on the same node with mpirun's default mapping) and hold slices of one model.
-// Ranks with equal tp_rank form a dp group; they hold the same slices and different blocks of data. Host values are
-// communicated over these groups, and the model's tensors over the groups in device_mesh.h.
+// Ranks with equal tp_rank form a dp group; they hold the same slices but process different blocks of data. Host values
+// are communicated over these groups, and the model's tensors over the groups in device_mesh.h.
 #pragma once
 
 #include <cstdint>
@@ -38,30 +38,30 @@ struct ParallelConfig {
   template <typename V>
   void fields(V& v) {
     v("dp", dp, "data-parallel ranks; 0 = number of ranks / tp");
-    v("tp", tp, "tensor-parallel ranks: attention heads, feed-forward and vocabulary are split over them");
+    v("tp", tp, "tensor-parallel ranks, which split attention heads, feed-forward layers and the vocabulary");
     v("communication", communication,
-      "between GPUs: nccl, or mpi, which goes through host memory; auto = nccl if each rank has its own GPU",
+      "between GPUs: nccl; mpi, through host memory; or auto, which is nccl if every rank has its own GPU and NCCL",
       OnResume::this_start);
     v("zero", zero,
-      "stage of ZeRO: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, and "
-      "gathers the others' weights during the next forward pass; 0 = each rank keeps all");
+      "ZeRO stage: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, and "
+      "gathers the remaining weights during the next forward pass; 0 = each rank keeps everything");
     v("gradient_type", gradient_type,
-      "gradients between data-parallel ranks: f32, or bf16, half the bytes, added in f32; needs zero = 1");
+      "gradients between data-parallel ranks: f32, or bf16 (half the bytes, added in f32; needs zero = 1)");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
       OnResume::this_start);
     v("bind", bind,
-      "bind each rank that the launcher left unbound to the cores of a NUMA node: its GPU's node, if it has a GPU",
+      "bind each rank to the cores of a NUMA node (its GPU's node, if it has a GPU) unless the launcher has bound it",
       OnResume::this_start);
     v("timeout", timeout,
-      "seconds for ranks to connect over NCCL, and per collective (over MPI: while training); a slower one is "
-      "named and all ranks exit");
+      "max seconds to connect over NCCL, and per collective (over MPI, only while training); if one takes longer, all "
+      "ranks exit with a message that names it");
     v("sequence", sequence,
-      "tensor-parallel ranks split rows between attention, feed-forward and vocabulary layers, which divides norms, "
-      "residual sums, dropout and their memory; parallel.tp must divide batch.rows and batch.source_rows");
+      "between attention, feed-forward and vocabulary layers, tensor-parallel ranks split the rows, which divides the "
+      "work and memory of norms, residual sums and dropout; parallel.tp must divide batch.rows and batch.source_rows");
   }
 };
 
-// Resolves the grid for `ranks` processes. Throws a usage Error that names numbers and options if one does not fit.
+// Resolves the grid for `ranks` processes. Throws a usage Error if it does not fit or an option is out of range.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {

@@ -14,8 +14,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void refuse(const std::string& file, const std::string& reason) {
-  fail(ErrorKind::usage, fmt::format("{}, which carries collectives between GPUs over NCCL, cannot be used: {}; it is "
-                                     "built where CMake finds CUDA and NCCL (-DWEFT_NCCL=ON reports what is missing)",
+  fail(ErrorKind::usage, fmt::format("{}, the module for collectives over NCCL, cannot be used: {}; CMake builds it if "
+                                     "it finds CUDA and NCCL (-DWEFT_NCCL=ON reports what is missing)",
                                      file, reason));
 }
 
@@ -28,8 +28,8 @@ const nccl::Module* open_module() {
   const auto entry = reinterpret_cast<nccl::ModuleEntry>(dlsym(library, nccl::kModuleEntry));
   if (entry == nullptr) refuse(file, "it is not an NCCL module of Weft");
   const nccl::Module* module = entry(nccl::kModuleVersion);
-  if (module == nullptr) refuse(file, "it belongs to another version of Weft");
-  if (chosen) std::fputs(fmt::format("the NCCL module is {} (WEFT_NCCL_MODULE)\n", file).c_str(), stderr);
+  if (module == nullptr) refuse(file, "it belongs to a different version of Weft");
+  if (chosen) std::fputs(fmt::format("using the NCCL module {} (WEFT_NCCL_MODULE)\n", file).c_str(), stderr);
   return module;
 }
 
@@ -47,8 +47,8 @@ void require_one_version(Communicator& host, int version) {
   const std::vector<std::string> hosts = host.all_gather_strings(host_name());
   for (size_t r = 1; r < versions.size(); ++r) {
     if (versions[r] == versions[0]) continue;
-    fail(ErrorKind::usage, fmt::format("the ranks have different versions of NCCL, {} on {} (rank 0) and {} on {} "
-                                       "(rank {}): install the same on all machines",
+    fail(ErrorKind::usage, fmt::format("the ranks use different versions of NCCL, {} on {} (rank 0) and {} on {} (rank "
+                                       "{}): install the same version on all machines",
                                        versions[0], hosts[0], versions[r], hosts[r], r));
   }
 }
@@ -73,7 +73,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator&
 }
 
 std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process) {
-  constexpr int kSharesGpus = 23000;  // NCCL 2.30 can share: limited thread blocks leave room for each rank's kernels
+  constexpr int kSharesGpus = 23000;  // from 2.30 on; few thread blocks per rank leave room for the other ranks
   if (nccl_version >= kSharesGpus) return {{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}, {"NCCL_MAX_CTAS", "4"}};
   // In older versions each rank must look like a separate machine. The ranks communicate by sockets, and no kernel may
   // busy-wait for one that cannot run at the same time.

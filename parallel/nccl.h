@@ -1,7 +1,7 @@
 // parallel/nccl.h: collectives between GPUs over NVIDIA's NCCL, overlapped with the computation.
 //
-// NCCL is linked by its own module, libweft_nccl.so (parallel/nccl/), which is opened on first use. WEFT_NCCL_MODULE
-// names a module other than the one next to the program.
+// NCCL is linked into a separate module, libweft_nccl.so (parallel/nccl/), which is loaded on first use. The default is
+// the module next to the program; WEFT_NCCL_MODULE overrides it.
 //
 // Order: all collectives of a Context, of any group, run in call order on one communication stream, so two groups (dp
 // and tp) can never wait for each other. Events order this stream and the Context's own. A collective starts when all
@@ -32,22 +32,23 @@ namespace weft {
 
 struct NcclLimits {
   std::chrono::milliseconds collective = std::chrono::minutes(10);  // limit for a collective, and for connecting
-  std::chrono::milliseconds notice = std::chrono::minutes(1);  // from a failure to its Error; then the process exits
+  std::chrono::milliseconds notice = std::chrono::minutes(1);       // max time from a failure to its Error
 };
 
-// Returns a communicator of `host`'s ranks for tensors on ctx's device, a GPU. Tensors in host memory go over `host`.
-// The first communicator on a Context sets the limits for all. REQUIRES: all ranks call it, and split(); ctx and `host`
-// outlive it.
+// Returns a communicator of `host`'s ranks for tensors on ctx's GPU. Tensors in host memory go over `host`. The first
+// communicator on a Context sets the limits for all. REQUIRES: all ranks call this function and split(); ctx and `host`
+// outlive the result.
 std::unique_ptr<Communicator> make_nccl_communicator(Context& ctx, Communicator& host, NcclLimits limits = {});
 
 std::string reason_without_nccl();  // returns "" if the module and its libraries are on this machine
 
-// Lets the processes of a run share one GPU, which NCCL otherwise refuses. It sets environment variables that are not
-// set yet. REQUIRES: it is called before this process's first communicator. It is for tests: slow, on one host, and for
-// processes, not thread ranks.
+// Lets the processes of a run share one GPU, which NCCL otherwise refuses, by setting environment variables that are
+// not yet set. For tests: it is slow, and works for processes (not thread ranks) on one host. REQUIRES: it is called
+// before this process's first communicator.
 void share_one_gpu();
 
-// Returns environment variables for a version in ncclGetVersion's format. REQUIRES: each process has its own `process`.
+// Returns the variables that share_one_gpu() sets. nccl_version is in ncclGetVersion's format. REQUIRES: `process`
+// differs between processes.
 std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_version, const std::string& process);
 
 }  // namespace weft

@@ -1,8 +1,8 @@
 // parallel/planned_group.h: a group of ranks that do not exist, for dry runs. The trace records its communication.
 //
-// A collective is an op of the trace. Its operand is this rank's tensor (for all_gather_v: the parts of all ranks), and
-// its cost is their bytes. In a dry run, TensorParallel records its collectives, and a planned group records those of
-// data parallelism.
+// Each collective is an op of the trace. Its operand is this rank's tensor (for all_gather_v, the parts of all ranks),
+// and its cost is the operand's bytes. In a dry run, TensorParallel records the tp collectives, and a planned group
+// records the dp collectives.
 #pragma once
 
 #include <memory>
@@ -23,12 +23,13 @@ inline constexpr char kDpAllReduce[] = "dp all_reduce", kDpAllGather[] = "dp all
 inline bool is_tp_collective(std::string_view op) { return op.starts_with("tp "); }
 inline bool is_dp_collective(std::string_view op) { return op.starts_with("dp "); }
 
-// Does nothing without a trace that keeps ops.
+// Record a collective if `trace` is given and keeps ops.
 void note_collective(OpTrace* trace, const char* name, const Tensor& x);
 void note_collective(OpTrace* trace, const char* name, const std::vector<Tensor>& parts);
 
-// Returns rank 0 of a group of `size`. Collectives end at once and change no tensor, whose data may be null. `trace`,
-// if given, records them as data parallelism's, but all-reduces under the given name. REQUIRES: `trace` outlives it.
+// Returns rank 0 of a group of `size` ranks. Collectives return immediately and do not touch their tensors, whose data
+// may be null. They are recorded in `trace`, if given, as dp collectives; all-reduces are recorded under the name
+// `all_reduce`. REQUIRES: `trace` outlives it.
 std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace = nullptr,
                                                  const char* all_reduce = kDpAllReduce);
 

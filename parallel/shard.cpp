@@ -15,7 +15,7 @@ Tensor part(const Tensor& flat, const Chunk& chunk) { return flat.slice_rows(chu
 
 Shard::Shard(int64_t numel, int rank, int ranks, int64_t bucket) : numel_(numel), rank_(rank), ranks_(ranks) {
   const int64_t unit = ranks > 1 ? ranks * kAlignment : 1;
-  require(numel % unit == 0 && bucket > 0, ErrorKind::internal, "a buffer of shards is divided evenly");
+  require(numel % unit == 0 && bucket > 0, ErrorKind::internal, "a buffer must divide evenly into shards");
   const int64_t size = (bucket + unit - 1) / unit * unit;
   for (int64_t end = numel; end > 0; end -= std::min(size, end))
     buckets_.push_back({std::max<int64_t>(end - size, 0), std::min(size, end)});

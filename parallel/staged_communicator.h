@@ -1,8 +1,8 @@
 // parallel/staged_communicator.h: collectives on device tensors through host memory: copy to the host, call a
 // communicator for host memory, copy back.
 //
-// It waits for the device at each copy to the host, and yields the same bits as the other communicator. Several ranks
-// may share one GPU. nccl.h needs none of these copies.
+// Each copy to the host waits for the device. The results have the same bits as the host communicator's. Several ranks
+// may share one GPU. NCCL (nccl.h) needs no such copies.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// For tensors on ctx's device. REQUIRES: `inner` and `ctx` outlive it and the groups split from it.
+// Returns a communicator for tensors on ctx's device. REQUIRES: `inner` and `ctx` outlive it and its split groups.
 std::unique_ptr<Communicator> make_staged_communicator(Communicator& inner, Context& ctx);
 
 }  // namespace weft

@@ -2,8 +2,8 @@
 //
 // A column-parallel layer takes a replicated input: forward is the identity, and backward all-reduces the input's
 // gradient. A row-parallel layer yields a partial output: forward all-reduces it, and backward is the identity. In a
-// group of one, all-reduces return at once and gathers copy. A dry run communicates nothing, and its trace records what
-// would be communicated (parallel/planned_group.h).
+// group of one, all-reduces do nothing and gathers copy. A dry run does not communicate, but its trace records the
+// collectives (parallel/planned_group.h).
 //
 // With sequence parallelism (Korthikanti et al. 2022, section 4.2.2) activations between these layers are split by
 // rows. A column-parallel layer then all-gathers its input and reduce-scatters the input's gradient; a row-parallel
@@ -19,7 +19,7 @@ namespace weft {
 
 // A rank's part of a vocabulary of `size` entries: ceil(size / tp) columns, the last of which may be padding.
 struct VocabularyRange {
-  int64_t first = 0;    // global id of its first column; `size` for a rank with padding only
+  int64_t first = 0;    // global id of its first column; `size` if all its columns are padding
   int64_t columns = 0;  // local columns, padding included
   int64_t valid = 0;    // real entries among them
   static VocabularyRange of(int64_t size, int rank, int ranks);

@@ -1,7 +1,7 @@
 // parallel/traced_communicator.h: a communicator that records when each of its collectives ran, for measuring.
 //
-// Another communicator does the work. Groups split from it write to the same trace. For an asynchronous collective, the
-// time is what the caller spent on its start, each poll and the wait.
+// It forwards to `inner`. Groups split from it write to the same trace. The time of an asynchronous collective is what
+// the caller spends in its start, its polls and its wait.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,6 @@ namespace weft {
 // REQUIRES: `inner` and `trace` outlive it.
 std::unique_ptr<Communicator> make_traced_communicator(Communicator& inner, OpTrace& trace);
 
-inline constexpr char kCollective[] = "collective";  // the name of such a call in the trace
+inline constexpr char kCollective[] = "collective";  // the name of a collective in the trace
 
 }  // namespace weft

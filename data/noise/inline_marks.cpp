@@ -16,7 +16,7 @@ namespace {
 struct Range {
   size_t begin = 0, end = 0;
 };
-struct CommonPlace {  // a place of the same text in both sides, or all of both
+struct CommonPlace {  // the place of a text that both sides share, or both whole sides
   Range source, target;
 };
 
@@ -30,7 +30,7 @@ bool is_name(std::string_view word) {
   return false;
 }
 
-// Returns the word without punctuation and symbols at both ends, so that neither "(Linux)," nor "<b>" matters.
+// Returns the word without punctuation and symbols at both ends, so that "(Linux)," becomes "Linux".
 std::string_view bare(std::string_view word) {
   size_t begin = word.size(), end = word.size();
   for (size_t i = 0; i < word.size();) {
@@ -45,7 +45,7 @@ std::string_view bare(std::string_view word) {
   return begin < word.size() ? word.substr(begin, end - begin) : std::string_view();
 }
 
-// Returns where each name of a text is. The range is empty if the name occurs more than once.
+// Returns the range of each name in a text. It is empty if the name occurs more than once.
 std::map<std::string_view, Range> names_of(std::string_view text) {
   std::map<std::string_view, Range> names;
   for (const std::string_view word : split_words(text)) {
@@ -134,7 +134,7 @@ std::string any_name(uint32_t bits) {
 }
 
 // Half of the marks have a name that is drawn letter by letter, and half have an id of one to three digits. Otherwise a
-// model would learn the common ones and write them instead of those that it reads.
+// model would memorize common marks and write them instead of copying.
 void insert_markup(const PhiloxBits& bits, std::string& source, std::string& target) {
   constexpr std::string_view kElements[] = {"b", "i", "u", "em", "strong", "code", "span", "a", "g"};
   constexpr std::string_view kEmpty[] = {"br", "x", "ph"};

@@ -1,7 +1,7 @@
 // data/noise/inline_marks.h: puts emoji and inline markup into both sides of a pair, so that a model copies them.
 //
-// A mark stands at the same place of both sides: at the start, at the end, or at a word that is the same there, such as
-// a name. Such a word occurs once in each side, and contains a digit or an upper-case letter.
+// A mark is put at the same place on both sides: at the start, at the end, or at a word that both sides share, such as
+// a name. Such a word occurs once on each side, and contains a digit or an upper-case letter.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct MarkRates {
 // Parses "emoji=0.05,markup=0.05"; "" means none. Throws a one-line usage Error that names `option` and what is wrong.
 MarkRates parse_mark_rates(const std::string& option, const std::string& text);
 
-// Changes the sides as a pure function of them and of the place. An emoji stands between words. An element encloses a
-// side or a word, as <b>word</b> or <g id="3">word</g>. An empty one, <br/> or <x id="3"/>, stands where an emoji
-// would. Philox: key = seed; counter = {pair, visit, purpose_of("emoji") or purpose_of("markup")}; its words choose
-// whether, which, the place and the id.
+// Changes the sides as a pure function of their text and of `place`. An emoji is put between words. An element encloses
+// a side or a word, as in <b>word</b> or <g id="3">word</g>. An empty element, such as <br/> or <x id="3"/>, is put
+// where an emoji could be. Philox: key = seed; counter = {pair, visit, purpose_of("emoji") or purpose_of("markup")};
+// its words choose whether, which, the place and the id.
 void insert_marks(const MarkRates& rates, const NoisePlace& place, std::string& source, std::string& target);
 
 }  // namespace weft

@@ -37,7 +37,7 @@ NoiseRates parse_noise_rates(const std::string& option, const std::string& text)
   for (const TextNoise noise : kLetterCases) sum += rates[noise];
   if (sum > 1)
     fail(ErrorKind::usage,
-         fmt::format("{} {}: the rates of upper, title and lower may add up to at most 1: a text has one letter case",
+         fmt::format("{} {}: upper, title and lower must add up to at most 1, because a text gets one letter case",
                      option, text));
   return rates;
 }
@@ -49,7 +49,7 @@ std::set<TextNoise> parse_letter_cases(const std::string& option, const std::str
     const std::optional<TextNoise> noise = noise_named(name);
     if (!noise || std::ranges::find(kLetterCases, *noise) == std::end(kLetterCases))
       fail(ErrorKind::usage,
-           fmt::format("{} {}: '{}' is not a letter case; the target may only have upper, title and lower", option,
+           fmt::format("{} {}: '{}' is not a letter case; the target may have only upper, title and lower", option,
                        text, name));
     if (rates[*noise] == 0)
       fail(ErrorKind::usage, fmt::format("{} {}: give {} a rate in --noise as well", option, text, name));

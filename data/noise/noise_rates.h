@@ -1,4 +1,4 @@
-// data/noise/noise_rates.h: how often each noise is applied to a text, and the draw.
+// data/noise/noise_rates.h: how often each kind of noise is applied to a text, and its random choice.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct ChosenNoise {
 // choose letter case, typos, punctuation and words.
 ChosenNoise choose_noise(const NoiseRates& rates, const NoisePlace& place);
 
-// Applies spaces first and letter case last. REQUIRES: `text` is one line.
+// Applies slips with spaces first and letter case last. REQUIRES: `text` is one line.
 std::string with_noise(const ChosenNoise& chosen, std::string_view text, const NoisePlace& place);
 
 }  // namespace weft

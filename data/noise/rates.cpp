@@ -28,7 +28,7 @@ std::vector<double> parse_rates(const std::string& option, const std::string& li
     if (rate != 0) bad(fmt::format("'{}' is given twice", name));
     const std::string number = item.substr(equals + 1);
     rate = parse_number<double>(number).value_or(0);
-    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is not a rate: give a number above 0, and at most 1", number));
+    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is not a rate, a number above 0 and at most 1", number));
   }
   return rates;
 }

@@ -7,12 +7,12 @@
 
 namespace weft {
 
-// Returns the rate of each of `names`, 0 where none is given. Throws a one-line usage Error that names `option` and
+// Returns the rate of each of `names`, or 0 if none is given. Throws a one-line usage Error that names `option` and
 // what is wrong. `kind` says what the names are, such as "noise".
 std::vector<double> parse_rates(const std::string& option, const std::string& list,
                                 const std::vector<std::string_view>& names, std::string_view kind);
 
-// True if 32 random bits mean "yes" at this rate.
+// True with probability `rate` if `bits` are random.
 bool drawn(double rate, uint32_t bits);
 
 }  // namespace weft

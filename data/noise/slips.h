@@ -1,6 +1,6 @@
 // data/noise/slips.h: slips of the pen: one punctuation mark or space too few or too many.
 //
-// Each makes one change where the text allows it. The result is a pure function of the text and of its place.
+// Each function makes one change, if the text allows it. The result is a pure function of the text and of its place.
 // Philox: key = seed; counter = {pair, visit, purpose_of("punctuation") or purpose_of("words")}.
 #pragma once
 

@@ -14,8 +14,8 @@ constexpr int64_t kPiece = 65536;  // scores read at once
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& folder) {
   fail(ErrorKind::usage,
-       fmt::format("{} = '{}': give a number, the minimum score of a pair, or FOLDER:NUMBER,..., such as {}:0.8",
-                   option, printable(text), folder));
+       fmt::format("{} = '{}': must be a number, the min score of a pair, or FOLDER:NUMBER,..., such as {}:0.8", option,
+                   printable(text), folder));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// data/order/min_score.h: trains on the pairs of a corpus that reach a given score. The others are passed over where
-// the stream of pairs is planned. The corpus, its order and its epochs do not change.
+// data/order/min_score.h: restricts training to the pairs of a corpus that reach a given score. Other pairs are passed
+// over when the stream of pairs is planned. The corpus, its order and its epochs do not change.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace weft {
 
-// Reads the text of an option into the corpora of a mix. It is the minimum score in each corpus, or minimums for some
-// of them, "packed/crawl:0.8,packed/web:1.05"; empty: none. Throws a usage Error that names `option` and what is wrong.
+// Sets the min scores of a mix from an option's text: one min score for all corpora, or min scores for some corpora,
+// such as "packed/crawl:0.8,packed/web:1.05"; empty: none. Throws a usage Error that names `option` and what is wrong.
 void set_min_scores(const std::string& option, const std::string& text, std::vector<MixCorpus>& mix);
 std::string min_scores_text(const std::vector<MixCorpus>& mix);  // the second form; empty: none
 
-// Counts the pairs that reach this score. Reads all scores, in pieces.
+// Returns the number of pairs that reach this score. Reads all scores, in pieces.
 int64_t count_usable(Corpus& corpus, float min_score);
 
-// Returns a source of the corpus's lengths in the variant of the epoch (data/order/variant_turns.h). It yields
-// kBelowScore for pairs with a lower score. REQUIRES: the corpus outlives the source.
+// Returns a source of the pairs' lengths in the epoch's variant (data/order/variant_turns.h). Pairs with a lower score
+// get kBelowScore. REQUIRES: the corpus outlives the source.
 LengthSource lengths_of(Corpus& corpus, std::optional<float> min_score,
                         const std::function<int64_t(int64_t epoch)>& variant_of);
 

@@ -44,16 +44,16 @@ std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& t
     const std::optional<int64_t> weight = weighted ? weight_of(part.substr(colon + 1)) : kThousandths;
     if (!weight)
       fail(ErrorKind::usage,
-           fmt::format("{}: the weight of '{}' is '{}': give a number from 0.001 to 1000 with at most "
-                       "three decimals, such as {}:0.5 (write / after a folder whose name has a :)",
+           fmt::format("{}: the weight of '{}' is '{}': give a number from 0.001 to 1000 with at most three decimals, "
+                       "such as {}:0.5 (write / after a folder whose name has a :)",
                        option, printable(folder), printable(part.substr(colon + 1)), printable(folder)));
     if (!seen.insert(folder).second)
       fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
     mix.push_back({.folder = folder, .weight = *weight});
   }
   if (std::ssize(mix) > Turns::kMaxParts)
-    fail(ErrorKind::usage, fmt::format("{} has {} corpora; a mix has at most {}: pack some of them together", option,
-                                       mix.size(), Turns::kMaxParts));
+    fail(ErrorKind::usage, fmt::format("{} has {} corpora, but a mix may have at most {}: pack some of them together",
+                                       option, mix.size(), Turns::kMaxParts));
   int64_t divisor = 0;
   for (const MixCorpus& part : mix) divisor = std::gcd(divisor, part.weight);
   for (MixCorpus& part : mix) part.weight /= divisor;
@@ -77,7 +77,7 @@ std::string mix_text(const std::vector<MixCorpus>& corpora) {
   return text;
 }
 
-// Sums over as many pairs as the first corpus contains, times the weight for the others. This is exact for one corpus.
+// The first corpus counts with its totals. The totals of others are scaled to its number of pairs and its weight.
 int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows) {
   double source = 0, target = 0;
   const auto of_pair = [](const MixCorpus& c) {
@@ -89,7 +89,7 @@ int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_ro
     source += share * static_cast<double>(corpus.manifest().source_rows());
     target += share * static_cast<double>(corpus.manifest().target_rows());
   }
-  require(target > 0, ErrorKind::data, "the corpus holds no pairs; pack one that does with `weft pack`");
+  require(target > 0, ErrorKind::data, "the corpus contains no pairs; pack one that does with `weft pack`");
   const double rows = source * static_cast<double>(target_rows) / (16 * target);
   return std::max<int64_t>(1, std::lround(rows)) * 16;
 }

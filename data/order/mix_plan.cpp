@@ -24,20 +24,21 @@ struct Space {
   bool holds(const PairRows& c) const { return c.source <= source && c.target <= target; }
   Space without(const PairRows& c) const { return {source - c.source, target - c.target}; }
   Space with(const PairRows& c) const { return {source + c.source, target + c.target}; }
-  // Returns how unequal this free space of a block of size `whole` is between the two sides.
+  // Returns how unevenly this free space is divided between the two sides of a block of size `whole`.
   int64_t imbalance(const Space& whole) const { return std::abs(source * whole.target - target * whole.source); }
   int64_t worse_side(const Space& whole) const { return std::max(source * whole.target, target * whole.source); }
 };
 
-// The first corpus of a run uses the run's seed. Other corpora must not permute their pages as it does.
+// The first corpus of a run uses the run's seed. Other corpora use other seeds, so that their pages are permuted
+// differently.
 uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
   if (corpus == 0) return seed;
   const PhiloxBits bits = philox(seed, static_cast<uint64_t>(corpus), 0, purpose_of("data.corpus"));
   return (static_cast<uint64_t>(bits.v[1]) << 32) | bits.v[0];
 }
 
-// Returns at most `most`, and few enough that a stream's part of an epoch contains several shares. Otherwise streams
-// would be in different epochs of a small corpus, or a pair could be pending twice. Returns at least `least`.
+// Returns at least `least`, at most `most`, and otherwise so few that a stream's part of an epoch contains several
+// shares. With more, streams could be in different epochs of a small corpus, or a pair could be pending twice.
 int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams, int64_t least = 1) {
   constexpr int64_t kSeveral = 4;
   if (num_streams == 1) return most;
@@ -62,7 +63,7 @@ struct Source {
     move_to(0, 0);
   }
 
-  // Windows contain as many pairs in smaller pages.
+  // If pages are smaller, a window contains more of them and thus as many pairs.
   static PairOrder order_of(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed,
                             bool shuffle, Stream stream) {
     const int64_t page = share_of_stream(num_pairs, config.page, stream.count);
@@ -87,8 +88,8 @@ struct Source {
   Space whole;        // space of an empty block
   size_t look_ahead;  // at most the size of the corpus, so that no pair is pending several times
   bool shuffle;
-  // Limits the search for a pair to the rest of an epoch and all of the next one. A stream's part of these may contain
-  // none of few pairs, so it tries many parts.
+  // Limits the search for a pair to the rest of an epoch and all of the next one. If few pairs are usable, one stream's
+  // part of these epochs may contain none of them, so several streams try longer.
   int64_t most_tries;
   PairOrder order;
 
@@ -103,7 +104,7 @@ void Source::move_to(int64_t new_epoch, int64_t new_position) {
   while (position == order.size(epoch)) ++epoch, position = 0;  // the stream's part of an epoch may be empty
 }
 
-// Makes the stream's next pair that fits a block a candidate. Returns false at the end of an unshuffled corpus.
+// Adds the stream's next pair that fits a block to the candidates. Returns false at the end of an unshuffled corpus.
 bool Source::draw() {
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
     if (tried == most_tries)
@@ -161,7 +162,7 @@ void Source::seek(const Cursor& cursor) {
       std::ranges::any_of(cursor.pending, outside) || std::ranges::any_of(cursor.epochs, unknown) ||
       (!cursor.epochs.empty() && cursor.epochs.size() != cursor.pending.size()))
     fail(ErrorKind::checkpoint, fmt::format("the data cursor (epoch {}, position {}) points outside a corpus of {} "
-                                            "pairs; resume with the data.train that the run started with",
+                                            "pairs; resume with the run's original data.train",
                                             cursor.epoch, cursor.position, corpus.num_pairs));
   move_to(cursor.epoch, cursor.position);
   pending.clear();
@@ -177,7 +178,7 @@ void Source::seek(const Cursor& cursor) {
   }
 }
 
-constexpr const char* kNoTurns = "the data cursor belongs to another mix of corpora";
+constexpr const char* kNoTurns = "the data cursor belongs to a different mix of corpora";
 
 std::vector<int64_t> weights_of(const std::vector<MixSource>& mix) {
   std::vector<int64_t> weights;
@@ -215,8 +216,8 @@ struct MixPlan::Impl {
   std::vector<int64_t> weights;
   Stream stream;
   std::vector<Source> sources;
-  Turns turns, begins;            // turns to give a pair, and to start a block
-  std::vector<Cursor> elsewhere;  // places, from the cursor that was sought, of corpora that are not in the mix
+  Turns turns, begins;            // turns to yield a pair, and to start a block
+  std::vector<Cursor> elsewhere;  // seek()'s cursors of corpora that are not in the mix
 };
 
 // Picks a corpus's oldest candidate. Its lengths do not matter, because it fits an empty block.
@@ -245,9 +246,9 @@ std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) c
   return best;
 }
 
-// Called when no candidate fits. Exchanges a taken pair for a pending one of its corpus so that the least space stays
-// free. The first pair, whose turn it was, stays. The exchanged pair returns to its old place in the queue. Returns the
-// free space.
+// Called when no candidate fits. Exchanges a taken pair for a pending pair of the same corpus so that the least space
+// stays free. The first pair, whose turn it was, stays. The exchanged pair returns to its old place in the queue.
+// Returns the free space.
 Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
   std::pair<Taken*, Candidate*> best{};
   int64_t least = free.worse_side(whole);
@@ -271,7 +272,7 @@ Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
 MixPlan::MixPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, bool shuffle, Stream stream) {
   for (const MixSource& source : mix)
     require(source.corpus.num_pairs > 0, ErrorKind::data,
-            "the corpus holds no pairs; pack one that does with `weft pack`");
+            "the corpus contains no pairs; pack one that does with `weft pack`");
   impl_ = std::make_unique<Impl>(std::move(mix), config, seed, shuffle, stream);
 }
 

@@ -1,16 +1,16 @@
-// data/order/mix_plan.h: a stream of pairs of several corpora, in exact shares, cut into blocks. It is a pure function
-// of (seed, cursor), not of the grid.
+// data/order/mix_plan.h: a stream of pairs from several corpora, in exact shares and divided into blocks. It depends
+// only on (seed, cursor), not on the grid.
 //
 // Each corpus has its own order and epochs: the two-level shuffle of data/order/pair_order.h, with one window of
-// lengths in memory. The corpora take turns at giving a pair (data/order/turns.h), so at any time each has given its
-// share of the pairs. A block takes, from the next `look_ahead` pairs of the corpus whose turn it is, the one that
-// keeps both sides in balance. If none of these fits, it takes one of another corpus that is not far ahead of its
-// share. At its end it exchanges one pair for a candidate of the same corpus that fills it better. Pairs that were
+// lengths in memory. The corpora take turns at yielding a pair (data/order/turns.h), so at any time each has yielded
+// its share of the pairs. From the next `look_ahead` pairs of the corpus whose turn it is, a block takes the pair that
+// keeps both sides in balance. If none fits, the block takes a pair from another corpus that is not far ahead of its
+// share. Finally, one pair is exchanged for a candidate of the same corpus that fills the block better. Pairs that were
 // considered but not taken stay pending, in the cursor. Pairs whose score is too low are passed over
-// (data/order/min_score.h). Each block starts with the oldest pending pair of a corpus, and the corpora take turns at
-// that, so no pair waits long. The stream continues past the end of an epoch, so no step is ever partial.
+// (data/order/min_score.h). Each block starts with the oldest pending pair of a corpus. The corpora take turns at this,
+// so no pair waits long. The stream continues past the end of an epoch, so no step is ever partial.
 //
-// Without shuffle the pairs of one corpus come once, in its order. Nothing is chosen: a block ends at the first pair
+// Without shuffling, the stream yields the pairs of one corpus once, in corpus order. A block ends at the first pair
 // that does not fit. After the last pair the cursor is at epoch 1 and next() returns empty blocks.
 #pragma once
 
@@ -36,18 +36,18 @@ struct Cursor {  // the place in the order of a corpus where the next block star
 struct PlannedBlock {
   std::vector<EpochPair> pairs;                  // in the order of the block
   int64_t source_tokens = 0, target_tokens = 0;  // real rows, eos included
-  std::vector<int64_t> passed;                   // by corpus: pairs taken, or left out while the block was filled
+  std::vector<int64_t> passed;                   // per corpus: pairs taken or passed over for the block
 };
 
 struct MixSource {
   MixCorpus corpus;
-  LengthSource lengths;  // lengths of its pairs; kBelowScore for those that are not used
+  LengthSource lengths;  // lengths of its pairs; kBelowScore for unused pairs
 };
 
 struct StreamCursor {           // the place in a stream where its next block starts
   std::vector<Cursor> corpora;  // by number; corpora that are not in the mix stay where they are
-  // Turns::credits() of the mix's corpora, for giving a pair and for starting a block. Empty at the start of a mix, and
-  // for a single corpus.
+  // Turns::credits() of the mix's corpora: `turns` to yield a pair, `begins` to start a block. Empty at the start of a
+  // mix and for a single corpus.
   std::vector<int64_t> turns = {}, begins = {};
   bool operator==(const StreamCursor&) const = default;
 };
@@ -55,7 +55,7 @@ struct StreamCursor {           // the place in a stream where its next block st
 class MixPlan {
  public:
   // REQUIRES: `config` is resolved (data/batch_config.h). Pairs longer than a block are skipped and counted. If a
-  // corpus is too small for its streams, its pages and its look-ahead are smaller.
+  // corpus is too small for the number of streams, smaller pages and a smaller look-ahead are used.
   MixPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, bool shuffle = true,
           Stream stream = {});
   MixPlan(MixPlan&&) noexcept;
@@ -65,7 +65,7 @@ class MixPlan {
   StreamCursor cursor() const;
   std::vector<int64_t> epochs() const;  // by corpus of the mix
   void seek(const StreamCursor& cursor);
-  // Return the pairs passed over since construction: those that do not fit a block, and those whose score is too low.
+  // Return the numbers of pairs passed over since construction that do not fit a block, or whose score is too low.
   int64_t dropped() const;
   int64_t below_score() const;
 

@@ -61,7 +61,7 @@ const PairOrder::Part& PairOrder::part_of(int64_t epoch) {
 }
 
 // Returns the position of a page's first pair, or of the end. Pages after the corpus's last page start earlier by the
-// number of pairs that it lacks.
+// number of pairs that the last page lacks.
 int64_t PairOrder::position_of_page(const Part& part, int64_t index) const {
   return index * page_ - (part.short_page < index ? num_pages_ * page_ - num_pairs_ : 0);
 }

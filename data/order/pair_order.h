@@ -5,8 +5,8 @@
 // can be looked up at any time. One window of lengths is held in memory; it is read page by page.
 //
 // The order may be divided into streams, which are read in parallel. Stream j of n takes pages j, j + n, ... of the
-// pages of all epochs, put end to end. So streams share every epoch as evenly as its pages allow, and each pair is in
-// one of them. Windows are n times smaller, so that all streams together still mix as many pages at a time.
+// concatenated pages of all epochs. So streams divide every epoch as evenly as its pages allow, and each pair of an
+// epoch is in one stream. Windows are n times smaller, so that all streams together mix as many pages at a time as one.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Stream {
 struct PairShuffle {
   int64_t page = 1, window = 1;  // pairs per page, pages per window; at least 1
   uint64_t seed = 0;
-  bool enabled = true;  // otherwise corpus order
+  bool enabled = true;  // false: corpus order
 };
 
 class PairOrder {
@@ -51,7 +51,7 @@ class PairOrder {
   struct Part {  // the stream's part of an epoch
     int64_t epoch = -1;
     int64_t first_rank = 0, num_pages = 0;  // its pages have ranks first_rank, first_rank + count, ... in the epoch
-    int64_t short_page = 0;                 // where the corpus's last page is among them; it may be short
+    int64_t short_page = 0;                 // index among them of the corpus's last page, which may be short
     Permutation pages = Permutation::identity(0);  // pages of the whole epoch
   };
 

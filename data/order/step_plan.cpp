@@ -22,7 +22,7 @@ int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config) {
   return streams;
 }
 
-// From step to step a block's stream moves by the number of blocks, so it stays the same modulo their common divisor.
+// Per step, a block's stream moves on by the number of blocks, so it stays the same modulo gcd(blocks, streams).
 std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_t next_stream, int dp_rank,
                                      int dp_size) {
   const BlockRange own = blocks_of_rank(blocks, dp_rank, dp_size);

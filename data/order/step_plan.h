@@ -4,9 +4,9 @@
 // comes from stream i. Rank r of dp owns a range of the blocks and plans only their streams. So its work depends only
 // on its own blocks, and every grid yields the same steps.
 //
-// In general blocks take the streams in turn, and a rank also plans the blocks of other ranks that lie between its own
-// in a stream. This happens if a corpus is too small for so many streams, or after batch.blocks changes, because the
-// number of streams is fixed by the run's first step.
+// If the numbers of streams and blocks differ, blocks take the streams in turn, and a rank also plans other ranks'
+// blocks that lie between its own in a stream. They differ if a corpus is too small for so many streams, or after
+// batch.blocks changes, because the run's first step fixes the number of streams.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct BlockRange {
 // some ranks have none, but rank 0 always has one.
 BlockRange blocks_of_rank(int64_t blocks, int dp_rank, int dp_size);
 
-// Returns the number of streams of a new run on a corpus, or a mix, of `num_pairs` pairs. It is a divisor of `blocks`
-// that leaves each stream several pages of every epoch (or streams would be in different epochs) and several times as
-// many pairs as it looks ahead (or a pair could be pending twice).
+// Returns the number of streams of a new run on a corpus, or a mix, of `num_pairs` pairs. It divides `blocks` and
+// leaves each stream several pages of every epoch (otherwise streams would be in different epochs) and several times as
+// many pairs as its look-ahead (otherwise a pair could be pending twice).
 int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config);
 
 // Returns the streams that a dp rank plans in a run whose next step starts with `next_stream`.
@@ -36,15 +36,15 @@ std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_
 struct StepCursor {                         // the place in the order where the next step starts
   int64_t num_streams = 0;                  // 0 in a new run
   int64_t next_stream = 0;                  // the stream of the next step's first block
-  std::map<int64_t, StreamCursor> streams;  // the streams that a rank plans; in a checkpoint, all
+  std::map<int64_t, StreamCursor> streams;  // the streams planned by a rank; in a checkpoint, all streams
   bool operator==(const StepCursor&) const = default;
 };
 
 struct PlannedStep {
-  std::vector<int64_t> epochs;       // the epoch of each corpus of the mix, in its first block here
+  std::vector<int64_t> epochs;       // epoch of each corpus of the mix, in this rank's first block
   std::vector<PlannedBlock> blocks;  // blocks of this rank
-  int64_t dropped = 0;               // pairs passed over because they do not fit a block,
-  int64_t below_score = 0;           // and because their score is too low
+  int64_t dropped = 0;               // pairs passed over because they do not fit a block
+  int64_t below_score = 0;           // pairs passed over because their score is too low
 };
 
 class StepPlan {
@@ -60,7 +60,7 @@ class StepPlan {
   int64_t num_blocks_;
   BlockRange own_;
   int64_t num_streams_, next_stream_;
-  std::map<int64_t, MixPlan> plans_;  // by stream: those that yield blocks of this rank
+  std::map<int64_t, MixPlan> plans_;  // by stream, if it yields blocks of this rank
 };
 
 }  // namespace weft

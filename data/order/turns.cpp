@@ -17,9 +17,9 @@ Turns::Turns(const std::vector<int64_t>& weights, int64_t phase)
   advance_to(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
 }
 
-// Computes exact shares first, and applies the rule to the last turns, or to all turns if the period is not longer.
-// Exact shares are not enough: the rule gives a small part its turn before half of its round has passed, so all phases
-// would do that at once.
+// Gives exact shares up to the last kMaxByTheRule turns, and applies the rule to these. Exact shares alone are not
+// enough: the rule gives a small part its turn in the first half of its round, so all phases would do that at the same
+// time.
 void Turns::advance_to(int64_t num_turns) {
   constexpr int64_t kMaxByTheRule = 4096;
   const int64_t by_the_rule = std::min(num_turns, kMaxByTheRule), before = num_turns - by_the_rule;
@@ -34,7 +34,7 @@ void Turns::advance_to(int64_t num_turns) {
 }
 
 // Minimizes (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Some part always lags behind by at
-// least 1 / n, because all parts together are due one turn.
+// least 1 / n, because the n parts together are due one turn.
 size_t Turns::next() const {
   const auto n = static_cast<int64_t>(weights_.size());
   if (n == 1) return 0;

@@ -1,11 +1,11 @@
 // data/order/turns.h: decides whose turn it is among weighted parts, so that each has its exact share at any time.
 //
-// After k turns of exact shares, part i has had w_i k turns, rounded up or down (w_i: its weight over the sum of all).
+// After k turns, part i has had w_i k turns, rounded up or down, where w_i is its weight divided by the sum of weights.
 // The rule is Tijdeman's, "The chairman assignment problem" (Discrete Mathematics 32, 1980): among the parts that lag
-// behind enough, it takes the one whose turn is due first. The number of turns that a part has had differs from its
-// share by at most 1 - 1 / (2 n - 2). A turn may be given to another part; then the rule makes up for it.
+// behind enough, it takes the one whose turn is due first. A part's number of turns differs from its share by at most 1
+// - 1 / (2 n - 2), for n parts. A turn may be given to another part; later turns then compensate for it.
 //
-// All numbers are integers, so every machine decides the same. The state is a bounded credit for each part.
+// All numbers are integers, so every machine decides the same. The state is a bounded credit per part.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Turns {
   static constexpr int64_t kMaxAhead = 1;                           // turns that a part may be ahead of its share
 
   // REQUIRES: weights are in 1 .. kMaxWeight. The turns repeat after (sum of the weights) / (their greatest common
-  // divisor) turns. Phase 0 starts at the start of this period, and any consecutive phases are spread over it.
+  // divisor) turns. Phase 0 starts at the start of this period, and any consecutive phases are spread evenly over it.
   explicit Turns(const std::vector<int64_t>& weights, int64_t phase = 0);
 
   size_t next() const;               // the part whose turn it is

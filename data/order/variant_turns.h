@@ -1,8 +1,8 @@
-// data/order/variant_turns.h: selects the variant of its pairs that a corpus yields in each epoch: all in turn.
+// data/order/variant_turns.h: selects the variant of a corpus's pairs in each epoch; variants take turns.
 //
 // All variants of a pair have the same distribution (docs/packing.md), so one variant serves all pairs of an epoch, and
 // reading costs the same as without variants. The order is a cycle, not random: any `count` consecutive epochs of a
-// pair contain each variant once, so a text returns as late as possible.
+// pair contain each variant once, so a text is repeated as late as possible.
 #pragma once
 
 #include <cstdint>

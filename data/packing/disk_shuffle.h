@@ -24,14 +24,14 @@ class DiskShuffle {
   };
 
   // Writes files to `folder`. REQUIRES: it exists, and at most `expected_pairs` are added. About `bucket_pairs` are
-  // sorted in memory at once. At most `max_buckets` files per level are open at once. Each variant of a pair counts as
-  // a pair; `bucket_pairs` includes all variants of one pair.
+  // sorted in memory at a time, and at most `max_buckets` files per level are open. Each variant counts as a pair in
+  // these numbers.
   DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, Format format,
               int64_t max_buckets = 512);
 
   // REQUIRES: pairs with the same `number` are added one after the other.
   void add(int64_t number, const PairIds& pair);
-  // Passes all pairs in shuffled order to `sink`, and removes the temporary files on the way.
+  // Passes all pairs in shuffled order to `sink`, and removes the temporary files as it proceeds.
   void drain(const std::function<void(const PairIds&)>& sink);
 
   static uint64_t key(uint64_t seed, int64_t number);

@@ -14,11 +14,12 @@ class DocumentJoiner {
  public:
   using Sink = std::function<void(int64_t number, const PairIds&)>;
 
-  // `longest`: tokens of a side of joined pairs, with tags and separators (kSeparator). A longer pair is not joined.
+  // `longest` is the max number of tokens per side of joined pairs, including tags and separators (kSeparator). A
+  // longer pair is not joined.
   DocumentJoiner(int64_t longest, const Tokenizer& source, const Tokenizer& target, Sink sink);
 
-  // REQUIRES: pairs are added in their order. A gap in the numbers ends a document, and so do other tags. The sink gets
-  // joined pairs with the number of their first one, its tags, and the mean of the weights and scores.
+  // REQUIRES: pairs are added in their order. A gap in the numbers ends a document, and so does a change of tags. The
+  // sink gets joined pairs with the number and tags of their first pair, and with the mean weight and score.
   void add(int64_t number, bool begins_document, const PairIds& pair);
   void finish();
 

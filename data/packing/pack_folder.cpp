@@ -24,18 +24,18 @@ std::set<std::string> files_of(const Manifest& manifest) {
   return files;
 }
 
-// A folder without a manifest may contain what packing would replace: somebody's tokenizer, or a complete checkpoint.
-// What a killed pack left is next to .packing.
+// A folder without a manifest may contain a user's tokenizer or checkpoint, which packing would replace. If it contains
+// .packing, its files were left by a killed pack.
 void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
   if (fs::exists(folder / "MANIFEST.json"))
-    fail(ErrorKind::usage, fmt::format("{} is a checkpoint: give another --output", folder.string()));
+    fail(ErrorKind::usage, fmt::format("{} is a checkpoint: use a different --output", folder.string()));
   if (existing != ExistingCorpus::refuse || !fs::is_directory(folder) || fs::exists(folder / kWorking)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name == "tokenizer.model" || name == "source.model" || name == "target.model" ||
         (name.starts_with("shard-") && name.ends_with(".h5")))
       fail(ErrorKind::usage,
-           fmt::format("{} holds {}, which packing might replace: give another --output, or --overwrite",
+           fmt::format("{} contains {}, which packing might replace: use a different --output, or --overwrite",
                        folder.string(), name));
   }
 }
@@ -43,7 +43,7 @@ void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
 void make_folder(const std::string& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot make folder {}: {}", folder, error.message()));
+  if (error) fail(ErrorKind::io, fmt::format("cannot create folder {}: {}", folder, error.message()));
 }
 
 }  // namespace
@@ -53,9 +53,9 @@ PackFolder::PackFolder(std::string folder, ExistingCorpus existing)
   const bool exists = fs::exists(fs::path(folder_) / kManifestFile);
   if (exists && existing == ExistingCorpus::refuse)
     fail(ErrorKind::usage,
-         fmt::format("{} holds a packed corpus already: give another --output, --append or --overwrite", folder_));
+         fmt::format("{} already contains a corpus: use a different --output, --append or --overwrite", folder_));
   if (!exists && existing == ExistingCorpus::extend)
-    fail(ErrorKind::usage, fmt::format("{} holds no packed corpus to which --append could add", folder_));
+    fail(ErrorKind::usage, fmt::format("{} contains no packed corpus that --append could extend", folder_));
   if (!exists) require_nothing_to_lose(folder_, existing);
   const bool is_new = !fs::exists(folder_);
   make_folder(working_);

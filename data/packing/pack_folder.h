@@ -1,5 +1,5 @@
-// data/packing/pack_folder.h: a corpus folder under construction, or a corpus that gets more shards. Nothing is visible
-// until commit() or append(), and nothing remains after a failure.
+// data/packing/pack_folder.h: a corpus folder under construction, or a corpus to which shards are added. Nothing is
+// visible until commit() or append(), and nothing remains after a failure.
 //
 // Files are created in FOLDER/.packing, which is locked, so two packs do not mix. Leftovers of a killed pack are
 // removed. commit() moves them into FOLDER, the manifest last. Destruction without commit removes everything created.
@@ -17,8 +17,8 @@ enum class ExistingCorpus { refuse, replace, extend };
 
 class PackFolder {
  public:
-  // Throws a usage Error if `folder` contains a corpus that is to be refused, or none that can be extended; if it is a
-  // checkpoint; and, unless `existing` is replace, if it contains files of a corpus that no pack left there.
+  // Throws a usage Error if `folder` is a checkpoint, contains no corpus to extend, or, if `existing` is refuse,
+  // contains a corpus or files of a corpus that no killed pack left there.
   PackFolder(std::string folder, ExistingCorpus existing);
   ~PackFolder();
   PackFolder(const PackFolder&) = delete;
@@ -30,7 +30,7 @@ class PackFolder {
   // Moves the manifest's files out of working(), after removing an older corpus.
   void commit(const Manifest& manifest, const Creation& creation);
 
-  // Moves the shards from number `first` on, and replaces the manifest. Until then the corpus is the old one.
+  // Moves the shards from number `first` on, and replaces the manifest. Until then, the folder is the old corpus.
   void append(const Manifest& manifest, size_t first, const Creation& creation);
 
  private:

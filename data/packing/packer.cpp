@@ -23,13 +23,14 @@
 namespace weft {
 namespace {
 
-// Now, rather than after all text was read.
+// Fails now rather than after all text has been read.
 void require_readable(const std::string& model) { static_cast<void>(Tokenizer(model)); }
 
 void check_tokenizers(const PackOptions& o) {
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
-    fail(ErrorKind::usage, "--tokenizer is one for both sides, and --separate-vocabularies needs two: leave one out");
+    fail(ErrorKind::usage,
+         "--tokenizer is one model for both sides, but --separate-vocabularies needs two: leave one out");
   if (o.existing == ExistingCorpus::extend &&
       (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
     fail(ErrorKind::usage,
@@ -41,8 +42,8 @@ void check_tokenizers(const PackOptions& o) {
   const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();
   if (trains && o.variants.unigram_alpha > 0)
     fail(ErrorKind::usage,
-         "--unigram-alpha: the tokenizer that is trained here is a BPE model; give --bpe-dropout instead, or the "
-         "--tokenizer of a unigram model");
+         "--unigram-alpha: the tokenizer to train is a BPE model; give --bpe-dropout instead, or give a unigram model "
+         "with --tokenizer");
 }
 
 void check_options(const PackOptions& o) {
@@ -50,7 +51,7 @@ void check_options(const PackOptions& o) {
     fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
   if (o.text.source.empty() != o.text.target.empty()) fail(ErrorKind::usage, "give --source and --target together");
   const auto at_least = [](const char* option, int64_t value, int64_t least) {
-    if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: give at least {}", option, value, least));
+    if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: must be at least {}", option, value, least));
   };
   at_least("--vocab-size", o.vocab_size, 4);
   at_least("--show-dropped", o.show_dropped, 0);
@@ -59,15 +60,15 @@ void check_options(const PackOptions& o) {
   at_least("--threads", o.threads, 1);
   at_least("--documents", o.documents, 0);
   if (o.documents == 0 && has_documents(o.text))
-    fail(ErrorKind::usage, "--columns: 'document' is for joining sentences: give --documents, or name it -");
-  if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {}: too large", o.vocab_size));
+    fail(ErrorKind::usage, "--columns: 'document' needs --documents; without it, name the column -");
+  if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {} is too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
-    fail(ErrorKind::usage, fmt::format("--character-coverage {}: give 0.98 to 1", o.character_coverage));
+    fail(ErrorKind::usage, fmt::format("--character-coverage {}: must be from 0.98 to 1", o.character_coverage));
   tag_names(o.reserve_tags, "--reserve-tags");
   check_filter_options(o.filter);
   if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
     fail(ErrorKind::usage,
-         "--append makes the variants that the corpus has: leave out --variants and the options that belong to it");
+         "--append makes the same variants as the corpus: leave out --variants and its related options");
   check_variant_options(o.variants);
   check_tokenizers(o);
 }
@@ -172,7 +173,7 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
   if (options.filter.drop_duplicates) finder.emplace(folder.working());
   check_separator(options);
   if (options.documents > 0 && options.variants.count > 0)
-    fail(ErrorKind::usage, "--documents joins pairs, and --variants gives each of them several texts: leave one out");
+    fail(ErrorKind::usage, "--documents joins pairs, but --variants gives a pair several texts: leave one out");
   PairTags tags = known_tags(options);
   const LetterCases cases(options.variants, options.seed);
   const auto sample = [&](const TextPair& pair) {
@@ -185,7 +186,7 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
     if (finder) finder->add(pair);
     if (!train) return;
     const std::optional<Fault> fault = filter.of_text(pair);
-    if (fault && *fault != Fault::empty) return;  // an empty line is not an example anyway, but the other side is
+    if (fault && *fault != Fault::empty) return;  // if one side is empty, the other is still an example
     cases.any() ? sample(cases.of(pair, number)) : sample(pair);
   };
   found.num_lines =
@@ -231,7 +232,7 @@ class ShardSequence {
                                         file = next_file()]() mutable { return shard.write(folder, file); });
   }
 
-  std::string next_file() {  // a name that no other shard has: an older corpus may have unusual names
+  std::string next_file() {  // a name that no other shard has, because an older corpus may use other names
     for (;;) {
       std::string file = fmt::format("shard-{:05d}.h5", next_number_++);
       const auto taken = [&](const ShardEntry& shard) { return shard.file == file; };
@@ -319,8 +320,8 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
 Manifest corpus_to_extend(const PackOptions& options) {
   Manifest corpus = read_manifest(options.output);
   if (columns_of(options.text) != corpus.columns)
-    fail(ErrorKind::usage, fmt::format("--append: pairs of {} have these numbers: {}; those to be added have: {}; give "
-                                       "the same (--columns, --weights, --scores)",
+    fail(ErrorKind::usage, fmt::format("--append: pairs of {} have these numbers: {}, but the pairs to add have: {}; "
+                                       "give the same ones (--columns, --weights, --scores)",
                                        options.output, names_of(corpus.columns), names_of(columns_of(options.text))));
   return corpus;
 }

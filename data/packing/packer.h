@@ -40,8 +40,8 @@ struct PackSummary {
   EncodeCounts counts;
   VariantOptions variants;  // an append uses the corpus's variants
   Manifest manifest;
-  int64_t num_added_pairs = 0, num_added_shards = 0;  // all in the manifest unless a corpus was extended
-  int64_t bytes = 0;                                  // size of these shards
+  int64_t num_added_pairs = 0, num_added_shards = 0;  // without --append, all of the manifest's
+  int64_t bytes = 0;                                  // size of the added shards
 };
 
 // Called on the calling thread with the phase ("checking", "training the tokenizer", "encoding",

@@ -104,7 +104,7 @@ class ChunkEncoder {
     return filter_.of_tokens(pair);
   }
 
-  // Checks for more than tags, because normalization may leave nothing of a side with characters.
+  // Checks that a side has more than tags, because normalization may remove all characters of a side.
   static bool has_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
     return ids.size() > num_leading_tags(ids, tokenizer);
   }

@@ -1,6 +1,6 @@
 // data/packing/pair_encoder.h: encodes a parallel text into pairs of ids, on all cores, in line order.
 //
-// It holds a few chunks of lines in memory, whatever the size of the text.
+// It holds a few chunks of lines in memory, regardless of the text's size.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,9 @@ struct EncodeCounts {
   void add(EncodeCounts&& later);  // adds the counts of pairs that follow
 };
 
-// Calls sink(line number from 0, pair) for every kept or joined pair, on the calling thread, and done(lines so far) now
-// and then. With variants, calls sink for each variant of the pair, one after the other. A variant that is empty or
-// longer than the filter allows is replaced by the plain pair. Variants are not joined.
+// Calls sink(line number from 0, pair) for every kept or joined pair, on the calling thread, and done(lines so far)
+// from time to time. With variants, calls sink for each variant of the pair, one after the other. A variant that is
+// empty or longer than the filter allows is replaced by the plain pair. Variants are not joined.
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done);

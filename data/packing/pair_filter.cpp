@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 bool is_blank(std::string_view text) {
-  const bool begins_with_a_sign = !text.empty() && text[0] > ' ';  // a sign in ASCII: no need to look further
+  const bool begins_with_a_sign = !text.empty() && text[0] > ' ';  // visible ASCII: no need to look further
   return !begins_with_a_sign && trim(text).empty();
 }
 
@@ -62,14 +62,16 @@ void require_known_scripts(const FilterOptions& o) { static_cast<void>(PairFilte
 }  // namespace
 
 void check_filter_options(const FilterOptions& o) {
-  if (o.max_length < 1) fail(ErrorKind::usage, fmt::format("--max-length {}: give at least 1", o.max_length));
+  if (o.max_length < 1) fail(ErrorKind::usage, fmt::format("--max-length {}: must be at least 1", o.max_length));
   if (o.min_length < 1 || o.min_length > o.max_length)
-    fail(ErrorKind::usage, fmt::format("--min-length {}: give 1 to --max-length, {}", o.min_length, o.max_length));
+    fail(ErrorKind::usage,
+         fmt::format("--min-length {}: must be between 1 and --max-length ({})", o.min_length, o.max_length));
   if (o.max_ratio != 0 && !(o.max_ratio >= 1))
-    fail(ErrorKind::usage, fmt::format("--max-ratio {}: give at least 1, or 0 for any", o.max_ratio));
+    fail(ErrorKind::usage, fmt::format("--max-ratio {}: must be at least 1, or 0 for any", o.max_ratio));
   if (!(o.max_foreign >= 0 && o.max_foreign < 1))
-    fail(ErrorKind::usage, fmt::format("--max-foreign {}: give a share from 0 to below 1", o.max_foreign));
-  if (o.max_word < 0) fail(ErrorKind::usage, fmt::format("--max-word {}: give at least 1, or 0 for any", o.max_word));
+    fail(ErrorKind::usage, fmt::format("--max-foreign {}: must be at least 0 and below 1", o.max_foreign));
+  if (o.max_word < 0)
+    fail(ErrorKind::usage, fmt::format("--max-word {}: must be at least 1, or 0 for any", o.max_word));
   require_known_scripts(o);
 }
 

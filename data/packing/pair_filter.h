@@ -1,4 +1,4 @@
-// data/packing/pair_filter.h: decides why a pair is not packed, and records the pairs that were not.
+// data/packing/pair_filter.h: decides whether and why a pair is dropped, and records dropped pairs.
 #pragma once
 
 #include <array>
@@ -35,24 +35,23 @@ struct FilterOptions {
   bool drop_identical = false, drop_duplicates = false;
   int64_t min_length = 1, max_length = 250;  // tokens per side
   OverLong over_long = OverLong::drop;
-  double max_ratio = 0;                      // max ratio of the longer side's tokens to the shorter's; 0: any
+  double max_ratio = 0;                      // max tokens of the longer side per token of the shorter; 0: any
   std::string source_script, target_script;  // in ScriptSet's syntax; "": any
   double max_foreign = 0.5;                  // max share of letters of other scripts
   int64_t max_word = 0;                      // max characters between white space; 0: any
 
   template <typename V>
   void fields(V& v) {
-    v("max-length", max_length, "longest sentence that is kept uncut, in tokens");
-    v("over-long", over_long, "longer sentences: drop the pair, or cut");
-    v("min-length", min_length, "shortest sentence that is kept, in tokens");
-    v("max-ratio", max_ratio,
-      "drop pairs whose longer side has more tokens than this per token of the shorter; 0 = any");
-    v("drop-identical", drop_identical, "drop pairs whose sides are equal");
-    v("drop-duplicates", drop_duplicates, "drop pairs that are the same as an earlier one");
+    v("max-length", max_length, "max tokens per sentence");
+    v("over-long", over_long, "if a sentence is longer: drop the pair, or cut the sentence");
+    v("min-length", min_length, "min tokens per sentence; pairs with a shorter one are dropped");
+    v("max-ratio", max_ratio, "drop pairs if one side has more than this many times the tokens of the other; 0 = any");
+    v("drop-identical", drop_identical, "drop pairs whose two sides are equal");
+    v("drop-duplicates", drop_duplicates, "drop pairs that equal an earlier pair");
     v("source-script", source_script,
-      "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; pairs in others are dropped");
-    v("target-script", target_script, "the same for the target");
-    v("max-foreign", max_foreign, "share of letters of other scripts up to which a pair is kept");
+      "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; drop pairs in other scripts");
+    v("target-script", target_script, "Unicode script of the target; drop pairs in other scripts");
+    v("max-foreign", max_foreign, "max share of letters in other scripts; drop pairs with more");
     v("max-word", max_word, "drop pairs with a word longer than this many characters, such as 40; 0 = any");
   }
 };
@@ -61,7 +60,7 @@ void check_filter_options(const FilterOptions& options);  // throws usage Errors
 bool is_active(Fault fault, const FilterOptions& options);
 std::string description(Fault fault, const FilterOptions& options);  // "a side is empty", "longer than 250 tokens"
 
-class PairFilter {  // data/packing/duplicates.h finds duplicates, in the text as a whole
+class PairFilter {  // does not find duplicates (data/packing/duplicates.h does)
  public:
   explicit PairFilter(const FilterOptions& options);
   std::optional<Fault> of_text(const TextPair& pair) const;

@@ -11,7 +11,7 @@ namespace weft {
 
 class PairTags {
  public:
-  // Takes the tags that each side may have: those of its tokenizer, or those that will be reserved in it.
+  // Takes the tags that each side may have: the tags of its tokenizer, or the tags that will be reserved in it.
   PairTags(const PairFiles& files, std::vector<std::string> source, std::vector<std::string> target);
 
   // Throws a data Error with file and line for a tag that the tokenizer lacks, or a usage Error if an option gave the

@@ -33,8 +33,8 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
       fail(ErrorKind::usage,
-           fmt::format("--columns {}: '{}' is not a column; name source and target, and weight, score, "
-                       "tag, target-tag and document if there are any, in the file's order, with - for the others",
+           fmt::format("--columns {}: '{}' is not a column; name source and target and, if present, weight, score, "
+                       "tag, target-tag and document, in the file's order, with - for unused columns",
                        names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
@@ -131,7 +131,7 @@ void PairText::split(const Input& input, TextPair& pair) {
   }
   if (column < input.columns.size())
     fail(ErrorKind::data,
-         fmt::format("{}, line {}: {} where --columns {} wants {}, with a tab between them", input.text.path(),
+         fmt::format("{}, line {}: {}, but --columns {} needs {}, separated by tabs", input.text.path(),
                      input.text.num_lines(), column == 1 ? "one column" : fmt::format("{} columns", column),
                      column_names_, input.columns.size()));
 }
@@ -145,7 +145,7 @@ void PairText::fail_uneven() {
   });
   require(other != inputs_.end(), ErrorKind::internal, "the files have the same number of lines");
   fail(ErrorKind::data,
-       fmt::format("{} has {} lines and {} has {}: line i of each belongs to pair i", inputs_[0].text.path(),
+       fmt::format("{} has {} lines, but {} has {}: line i of each file must belong to pair i", inputs_[0].text.path(),
                    inputs_[0].text.num_lines(), other->text.path(), other->text.num_lines()));
 }
 

@@ -15,7 +15,7 @@ namespace weft {
 struct PairFiles {
   std::string source, target;             // files: line i of one translates line i of the other; or
   std::string tsv;                        // file of tab-separated values, a pair per line
-  std::string columns = "source,target";  // names of the tsv's columns in their order; "-" for others
+  std::string columns = "source,target";  // names of the tsv's columns in their order; "-" for unused columns
   std::string weights, scores;            // files with one number per pair, unless the tsv contains them
   std::string tag, target_tag;  // tags in front of every source and target (data/tags.h), unless the tsv contains them
 };
@@ -27,7 +27,7 @@ struct TextPair {
   bool begins_document = false;  // the document column differs from the line before
 };
 
-bool has_documents(const PairFiles& files);      // true if a column names documents; throws the same Errors
+bool has_documents(const PairFiles& files);      // true if a column names documents; throws the Errors of PairText
 PairColumns columns_of(const PairFiles& files);  // the numbers stored with the pairs; throws the Errors of PairText
 
 class PairText {

@@ -21,7 +21,7 @@ double alpha_for(PieceTable::Kind kind, const VariantOptions& o) {
 
 void check_probability(const char* option, double value) {
   if (!(value >= 0 && value < 1))
-    fail(ErrorKind::usage, fmt::format("{} {}: give a probability from 0 to below 1", option, value));
+    fail(ErrorKind::usage, fmt::format("{} {}: must be a probability from 0 to below 1", option, value));
 }
 
 std::string made_text(const Variants& variants, const char* option) {
@@ -42,23 +42,23 @@ PairNoise::PairNoise(const VariantOptions& options)
 
 void check_variant_options(const VariantOptions& o) {
   if (o.count < 0 || o.count > kMaxVariants)
-    fail(ErrorKind::usage, fmt::format("--variants {}: give 1 to {}, or 0 for none", o.count, kMaxVariants));
+    fail(ErrorKind::usage, fmt::format("--variants {}: must be from 1 to {}, or 0 for none", o.count, kMaxVariants));
   check_probability("--bpe-dropout", o.bpe_dropout);
   check_probability("--concatenate", o.concatenate);
   if (!(o.unigram_alpha >= 0 && o.unigram_alpha <= 100))
-    fail(ErrorKind::usage, fmt::format("--unigram-alpha {}: give more than 0, and at most 100", o.unigram_alpha));
+    fail(ErrorKind::usage, fmt::format("--unigram-alpha {}: must be above 0 and at most 100", o.unigram_alpha));
   const PairNoise noise(o);
   if (o.subword_sides != SubwordSides::both && !samples(o))
     fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
   const bool varies = samples(o) || noise.rates.any() || noise.marks.any() || o.concatenate > 0;
   if (o.count > 0 && !varies)
-    fail(ErrorKind::usage, fmt::format("--variants {}: all would be the same; give --bpe-dropout, --unigram-alpha, "
-                                       "--noise, --insert or --concatenate",
+    fail(ErrorKind::usage, fmt::format("--variants {}: all variants would be the same; use --bpe-dropout, "
+                                       "--unigram-alpha, --noise, --insert or --concatenate",
                                        o.count));
   if (o.count == 0 && varies)
     fail(ErrorKind::usage,
-         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate vary the variants of a pair: give their "
-         "number with --variants");
+         "--bpe-dropout, --unigram-alpha, --noise, --insert and --concatenate need --variants, the number of variants "
+         "per pair");
 }
 
 void check_variant_models(const VariantOptions& o, const std::string& source_model, const std::string& target_model) {
@@ -102,9 +102,9 @@ VariantOptions variant_options_of(const Variants& variants, const std::string& f
     if (made_text(variants, "subword-sides") == name) o.subword_sides = sides;
   if (variants_of(o).made_by != variants.made_by || variants.made_by.empty())
     fail(ErrorKind::usage,
-         fmt::format("--append: {}/{} does not record in known options how the variants were made: pack all of the "
-                     "text again",
-                     folder, kManifestFile));
+         fmt::format(
+             "--append: {}/{} records no options for its variants, or unknown ones: pack the complete text again",
+             folder, kManifestFile));
   return o;
 }
 
@@ -157,7 +157,7 @@ PairIds PairVariants::make(const PlainPair& plain, const TextPair* before, int64
   const ChosenNoise chosen = choose_noise(noise_.rates, place);
   source = with_noise(chosen, source, place);
   if (noise_.target_cases.contains(chosen.letter_case)) target = with_noise(chosen.letter_case, target, place);
-  insert_marks(noise_.marks, place, source, target);  // last, because noise must not change what is to be copied
+  insert_marks(noise_.marks, place, source, target);  // last, because noise must not change the marks
 
   PairIds ids = plain.ids;  // including weight and score
   const TextPair& text = plain.text;

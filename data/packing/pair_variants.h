@@ -43,7 +43,7 @@ struct PairNoise {  // the parsed options; the parser throws usage Errors
   MarkRates marks;
 };
 
-// Throws usage Errors, for example if an option is for another kind of model than the given ones.
+// Throws usage Errors, for example if an option does not suit the kind of the given models.
 void check_variant_options(const VariantOptions& options);
 void check_variant_models(const VariantOptions& options, const std::string& source_model,
                           const std::string& target_model);
@@ -54,7 +54,7 @@ VariantOptions variant_options_of(const Variants& variants, const std::string& f
 
 class PairVariants {  // several threads may call its functions
  public:
-  struct PlainPair {  // without noise; refers to what it was made from
+  struct PlainPair {  // without noise; refers to the pair that it was made from
     const TextPair& text;
     const PairIds& ids;
     std::string source, target;  // normalized, if their segmentation is sampled
@@ -66,7 +66,7 @@ class PairVariants {  // several threads may call its functions
 
   int64_t count() const { return count_; }
   PlainPair prepare(const TextPair& text, const PairIds& ids) const;
-  // A side may be empty, or longer than the plain pair's. `before` is the previous pair, if it may be joined.
+  // A side of the result may be empty or longer than the plain one. `before`: the previous pair, if it may be joined.
   PairIds make(const PlainPair& plain, const TextPair* before, int64_t number, int64_t variant) const;
 
  private:
@@ -88,8 +88,8 @@ class PairVariants {  // several threads may call its functions
   Side source_, target_;
 };
 
-// Writes pairs in the letter cases of their first variant, without other noise. A tokenizer is trained on these, so
-// that text in capitals does not fall into single letters.
+// Converts pairs to the letter cases of their first variant, without other noise. A tokenizer is trained on the
+// results, so that text in capitals is not split into single letters.
 class LetterCases {
  public:
   LetterCases(const VariantOptions& options, uint64_t seed);

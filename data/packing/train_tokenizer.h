@@ -11,8 +11,8 @@
 
 namespace weft {
 
-// A uniform sample of a stream of unknown length in bounded memory (reservoir sampling), a pure function of
-// the lines and the seed. It skips lines that SentencePiece would ignore (empty ones, above 4,192 bytes).
+// A uniform sample of a stream of unknown length in bounded memory (reservoir sampling), a pure function of the lines
+// and the seed. It skips lines that SentencePiece would ignore (empty, or longer than 4,192 bytes).
 class LineSampler {
  public:
   LineSampler(int64_t capacity, uint64_t seed) : capacity_(capacity), seed_(seed) {}
@@ -32,7 +32,8 @@ struct TokenizerTraining {
   std::vector<std::string> tags;       // reserved as control pieces (data/tags.h)
 };
 
-// Returns the model file's bytes. Throws a usage Error that names --vocab-size and its range if the lines are too few.
+// Returns the model file's bytes. Throws a usage Error with the possible values of --vocab-size if the lines do not
+// suffice.
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training);
 
 }  // namespace weft

@@ -115,7 +115,7 @@ std::string_view Hdf5Image::finish() {
   const size_t size =
       static_cast<size_t>(check_hdf5(H5Fget_file_image(impl_->file, nullptr, 0), kName, "take its size"));
   impl_->file.reset();
-  require(impl_->buffer != nullptr, ErrorKind::internal, "HDF5 did not give the shard in memory back");
+  require(impl_->buffer != nullptr, ErrorKind::internal, "HDF5 did not return the shard in memory");
   return {static_cast<const char*>(impl_->buffer), size};
 }
 

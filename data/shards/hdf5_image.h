@@ -1,7 +1,7 @@
 // data/shards/hdf5_image.h: an HDF5 file made in memory, with the same bytes for the same content.
 //
-// The library never touches the disk. So our own write(2) notices a full disk, not HDF5 in the middle of its metadata,
-// and no half-written file is ever open. Memory: the size of the file.
+// The library never touches the disk. So our own write(2) notices a full disk, rather than HDF5 while it writes
+// metadata, and HDF5 never has a half-written file open. Memory: the size of the file.
 #pragma once
 
 #include <cstddef>

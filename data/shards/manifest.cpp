@@ -156,8 +156,8 @@ Manifest read_manifest(const std::string& folder) {
   m.sha256 = sha256_of(text);
   m.version = fields.count("version");
   if (m.version < 1 || m.version > kNewestVersion)
-    fail(ErrorKind::data, fmt::format("{}: format version {} is not known to this Weft, only 1 to {}; pack the corpus "
-                                      "again, or use the Weft that packed it",
+    fail(ErrorKind::data, fmt::format("{}: format version {} is unknown, because this Weft reads only versions 1 to "
+                                      "{}; pack the corpus again, or use the Weft that packed it",
                                       path, m.version, kNewestVersion));
   if (m.version == 2 || (m.version == 3 && json.contains("columns"))) m.columns = read_columns(fields);
   if (m.version == 3) m.variants = read_variants(fields, path);

@@ -19,7 +19,7 @@ struct ShardEntry {
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;
 };
 
-struct Creation {  // how a corpus was made; for readers of the file, never parsed
+struct Creation {  // how a corpus was made; for people who read the file, never parsed
   std::string source_file, target_file;
   uint64_t seed = 0;
   bool shuffled = true;
@@ -38,7 +38,7 @@ struct PairColumns {  // numbers stored per pair of a corpus
 };
 std::string names_of(PairColumns columns);  // "weight, score", "none"
 
-struct Variants {                              // texts that stand for the same pair
+struct Variants {                              // alternative texts of the same pair
   int64_t count = 0;                           // 0: one text per pair
   std::map<std::string, std::string> made_by;  // options of `weft pack`
 };
@@ -70,7 +70,7 @@ inline constexpr const char* kManifestFile = "manifest.json";
 
 Manifest read_manifest(const std::string& folder);  // throws a data Error that names the file and the field
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);
-// Replaces a manifest, keeps the record of how the corpus was made, and appends `added` to it.
+// Replaces a manifest, keeps the record of how the corpus was made, and appends `added` to this record.
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added);
 
 }  // namespace weft

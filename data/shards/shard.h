@@ -37,7 +37,7 @@ class ShardBuilder {
  public:
   explicit ShardBuilder(ShardHeader header);
 
-  void add(const PairIds& pair);  // REQUIRES: with variants, all of a pair come one after the other
+  void add(const PairIds& pair);  // REQUIRES: all variants of a pair come one after the other
   int64_t num_pairs() const { return static_cast<int64_t>(variants_.back().source.offsets.size()) - 1; }
   ShardEntry write(const std::string& folder, const std::string& file);  // leaves the builder empty
 

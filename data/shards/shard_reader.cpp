@@ -35,8 +35,8 @@ Hdf5File open_verified(const std::string& path, const std::string& sha256, std::
   const FileDescriptor file = open_regular_file(path);
   const FileIdentity identity = identity_of(file.get(), path);
   if (verified != identity && sha256_of_descriptor(file.get(), path) != sha256)
-    fail(ErrorKind::data, fmt::format("shard {} is damaged: its SHA-256 is not the manifest's; pack the corpus again, "
-                                      "or restore it from an intact copy",
+    fail(ErrorKind::data, fmt::format("shard {} is damaged: its SHA-256 differs from the manifest's; pack the corpus "
+                                      "again, or restore it from an intact copy",
                                       path));
   verified = identity;
   return Hdf5File(file.get(), path);
@@ -53,8 +53,8 @@ class Side {  // one side of a shard
     offsets_.read(0, 1, &first);
     offsets_.read(static_cast<uint64_t>(num_sentences), 1, &last);
     if (first != 0 || last != ids_.size())
-      fail(ErrorKind::data, fmt::format("{}: starts with {} and ends with {}, must be 0 and {}", offsets_.name(), first,
-                                        last, ids_.size()));
+      fail(ErrorKind::data, fmt::format("{}: starts with {} and ends with {}, but must start with 0 and end with {}",
+                                        offsets_.name(), first, last, ids_.size()));
   }
 
   std::vector<uint64_t> offsets(int64_t first, int64_t count) const {  // returns count + 1 offsets
@@ -111,7 +111,7 @@ class PairNumbers {  // one number per pair; none if the shard lacks the column
     numbers_->read(static_cast<uint64_t>(first), static_cast<uint64_t>(count), out);
     for (int64_t i = 0; i < count; ++i)
       if (!std::isfinite(out[i]) || out[i] < least_)
-        fail(ErrorKind::data, fmt::format("{}: {} is not a number that it may hold", numbers_->name(), out[i]));
+        fail(ErrorKind::data, fmt::format("{}: {} is not a valid value", numbers_->name(), out[i]));
   }
 
  private:
@@ -122,7 +122,7 @@ class PairNumbers {  // one number per pair; none if the shard lacks the column
 template <typename T>
 void check_equal(const std::string& path, const char* attribute, const T& found, const T& wanted) {
   if (found != wanted)
-    fail(ErrorKind::data, fmt::format("{}, attribute {}: is {}, must be {}", path, attribute, found, wanted));
+    fail(ErrorKind::data, fmt::format("{}, attribute {}: is {}, but must be {}", path, attribute, found, wanted));
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ struct ShardReader::Impl {
     if (header.columns.score) wanted.insert(wanted.begin(), "scores");
     if (header.columns.weight) wanted.emplace_back("weights");
     if (names != wanted)
-      fail(ErrorKind::data, fmt::format("{}: does not hold the {} datasets of a shard and nothing else", path,
+      fail(ErrorKind::data, fmt::format("{}: must contain the {} datasets of a shard and nothing else", path,
                                         header.columns.any() ? fmt::format("{}", wanted.size()) : "four"));
     return file;
   }

@@ -75,7 +75,7 @@ class Segmentation {
     if (pieces_[id].type == Piece::unused) parts_[{at(left).text.data(), size}] = at(left).text.size();
   }
 
-  // Appends a piece. One that merges produce, but that is not a token, is split into its parts again.
+  // Appends a piece. A piece that merges produce but that is not a token is split into its parts again.
   void append(std::string_view text, std::vector<int32_t>& ids) const {
     const int32_t id = pieces_.find(text);
     if (id < 0) return pieces_.append_unknown(text, ids);

@@ -112,8 +112,8 @@ uint64_t hash_of(std::string_view text) {
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
   const uint64_t kind = read(model, name);
   if (kind != unigram && kind != bpe)
-    fail(ErrorKind::data, fmt::format("{} is a model of words or characters, which has one segmentation per sentence: "
-                                      "subword sampling needs one of type bpe or unigram",
+    fail(ErrorKind::data, fmt::format("{} is a word or character model, with only one segmentation per sentence: "
+                                      "subword sampling needs a bpe or unigram model",
                                       name));
   kind_ = static_cast<Kind>(kind);
 

@@ -1,5 +1,5 @@
-// data/subword/piece_table.h: the pieces of a SentencePiece model, with scores and types, and its kind. Sampling
-// segmentations needs these, and SentencePiece's interface does not provide them.
+// data/subword/piece_table.h: the pieces of a SentencePiece model, with scores and types, and the model's kind.
+// Sampling segmentations needs these, but SentencePiece's interface does not provide them.
 //
 // They are read from the model file, a Protocol Buffers message (sentencepiece_model.proto): ModelProto has pieces in
 // field 1 (piece = 1, score = 2, type = 3) and the trainer's settings in field 2 (model_type = 3, byte_fallback = 35).
@@ -33,12 +33,12 @@ class PieceTable {
   const Piece& operator[](int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
   // Returns the id of a piece of text (normal, user-defined or unused), or -1 if there is none.
   int32_t find(std::string_view text) const;
-  // Returns the bytes of the longest user-defined piece at the start of `text`, which is never divided; 0: none.
+  // Returns the size in bytes of the longest user-defined piece (never divided) at the start of `text`, or 0.
   size_t user_defined_prefix(std::string_view text) const;
   // Appends the ids of a character that no piece contains: its bytes, or the unknown id.
   void append_unknown(std::string_view character, std::vector<int32_t>& ids) const;
 
-  size_t longest() const { return longest_; }           // bytes of a piece
+  size_t longest() const { return longest_; }           // max bytes of a piece
   float lowest_score() const { return lowest_score_; }  // over normal pieces
 
  private:
@@ -48,8 +48,8 @@ class PieceTable {
 
   Kind kind_ = unigram;
   std::vector<Piece> pieces_;
-  // A hash table with open addressing, four times as large as needed. Most texts that are looked up are not pieces, and
-  // one slot is enough to tell.
+  // A hash table with open addressing, four times as large as needed. Most texts that are looked up are not pieces,
+  // which one slot usually shows.
   struct Slot {
     uint32_t tag = 0;  // the upper half of the hash
     int32_t id = -1;

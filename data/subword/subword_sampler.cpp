@@ -1,4 +1,4 @@
-// data/subword/subword_sampler.cpp: the kind of sampling that suits the model.
+// data/subword/subword_sampler.cpp: selects the kind of sampling for the model.
 #include "data/subword/subword_sampler.h"
 
 #include "data/atomic_file.h"

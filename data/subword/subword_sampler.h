@@ -1,6 +1,7 @@
 // data/subword/subword_sampler.h: draws one of the possible segmentations of a sentence at random: by BPE dropout
 // (Provilkov et al. 2020) for BPE models, and from the lattice of all segmentations (Kudo 2018, 3.3) for unigram
-// models. The distributions are those of SentencePiece's SampleEncode, but the random numbers are counted.
+// models. The distributions equal those of SentencePiece's SampleEncode, but its per-thread random numbers are replaced
+// by counted ones.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ class SubwordSampler {
 
   // Returns ids without begin and end of sentence. REQUIRES: `text` is normalized (Tokenizer::normalise()). For BPE,
   // `alpha` in [0, 1] is the probability that a merge is left out: 0 is the usual segmentation, 1 is single characters.
-  // For unigram models, `alpha` >= 0 is the exponent of a segmentation's probability: 0 makes all equal, and large ones
-  // leave only the best.
+  // For unigram models, `alpha` >= 0 is the exponent of a segmentation's probability: 0 makes all equally likely, and
+  // large values leave only the best.
   std::vector<int32_t> sample(std::string_view text, double alpha, CountedRandom& random) const;
 
   PieceTable::Kind kind() const { return pieces_.kind(); }

@@ -68,7 +68,7 @@ std::vector<int32_t> sample_unigram(const PieceTable& pieces, std::string_view t
   std::vector<size_t> path_ends;
   for (size_t end = text.size(); end > 0; end = path.back().begin) {
     double left = random.uniform();
-    const Arc* chosen = &ends[end].back();  // used if rounding leaves a little
+    const Arc* chosen = &ends[end].back();  // used if rounding leaves a remainder
     for (const Arc& arc : ends[end]) {
       left -= std::exp(sums[arc.begin] + exponent * arc.score - sums[end]);
       if (left >= 0) continue;

@@ -13,7 +13,7 @@ namespace weft {
 
 enum class Compression : uint8_t { none, gzip, zstd, xz };
 
-Compression compression_of(std::string_view bytes);  // needs the first six bytes, which start no text
+Compression compression_of(std::string_view bytes);  // needs the first six bytes; no text starts like packed data
 const char* name_of(Compression compression);
 
 struct UnpackError {  // what Decompressor throws
@@ -33,8 +33,8 @@ class Decompressor {
 
 std::unique_ptr<Decompressor> make_decompressor(Compression compression);  // REQUIRES: not `none`
 
-// Unpacks data in memory, and returns text that is not packed as it is. Throws a data Error if `name` is damaged or cut
-// off. (data/text/text_reader.h reads files of any size line by line.)
+// Unpacks data in memory. Text that is not packed is returned unchanged. Throws a data Error if `name` is damaged or
+// cut off. (data/text/text_reader.h reads files of any size line by line.)
 std::string unpacked(std::string bytes, const std::string& name);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/text/number.h: parses a text that is completely a number.
+// data/text/number.h: parses a text that consists of one number.
 #pragma once
 
 #include <charconv>

@@ -14,11 +14,11 @@ class ScriptSet {
   ScriptSet(const std::string& names, const char* option);
 
   // Returns the share of the text's letters (category L) that belong to other scripts, or 0 without letters. Letters
-  // that scripts share, such as the Japanese sign of a long vowel, do not count.
+  // shared by several scripts, such as the Japanese long-vowel sign, do not count.
   double foreign_share(std::string_view text) const;
 
  private:
-  std::vector<bool> included_;  // by script number; the last entry: any script without a name here
+  std::vector<bool> included_;  // by script number; the last entry is for scripts without a name here
 };
 
 }  // namespace weft

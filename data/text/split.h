@@ -1,4 +1,4 @@
-// data/text/split.h: parts of a text between separators.
+// data/text/split.h: splits text at separators.
 #pragma once
 
 #include <string>

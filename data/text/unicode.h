@@ -1,4 +1,4 @@
-// data/text/unicode.h: the part of Unicode that scores need: code points of UTF-8, white space, categories, lower case.
+// data/text/unicode.h: the Unicode that scores need: code points of UTF-8, white space, categories, lower case.
 //
 // White space and lower case follow Python (str.split, str.lower), categories its package regex, because these define
 // sacreBLEU. tests/reference/unicode_tables.py makes the tables. A byte that is not UTF-8 is passed on as a character.

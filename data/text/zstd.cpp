@@ -1,4 +1,4 @@
-// A window above 128 MiB (zstd --long=28 and more) is refused, as in zstd itself by default.
+// data/text/zstd.cpp: libzstd's decoder; refuses windows above 128 MiB (--long=28 or more), as zstd does by default.
 #include <zstd.h>
 #include <zstd_errors.h>
 

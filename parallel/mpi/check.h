@@ -1,4 +1,4 @@
-// parallel/mpi/check.h: the check of every MPI return code.
+// parallel/mpi/check.h: checks MPI return codes.
 #pragma once
 
 #include <source_location>

@@ -153,7 +153,7 @@ class MpiCommunicator : public Communicator {
 
   bool sums_in_levels(const Tensor& x) {
     find_hosts();
-    return hosts_ && size_of(x.dtype) > sizeof(uint16_t);  // 16-bit values are rounded once, so summed at once
+    return hosts_ && size_of(x.dtype) > sizeof(uint16_t);  // two levels would round 16-bit sums twice
   }
 
   template <typename Begin>
@@ -175,7 +175,7 @@ class MpiCommunicator : public Communicator {
     return operation;
   }
 
-  // Runs at the first large collective. Two levels need several hosts, all with the same number of ranks, above one.
+  // Runs at the first large collective. Two levels need several hosts, each with the same number of ranks, at least 2.
   void find_hosts() {
     if (looked_for_hosts_) return;
     looked_for_hosts_ = true;
@@ -211,7 +211,7 @@ class MpiCommunicator : public Communicator {
   struct Hosts {
     Hosts(MPI_Comm own, MPI_Comm across, const Group& all)
         : own(own, all.limits, all.watchdog), across(across, all.limits, all.watchdog) {}
-    Group own, across;       // the ranks of this host; those at this rank's place in each host
+    Group own, across;       // this host's ranks; the ranks at this rank's place in each host
     std::vector<int> order;  // the ranks, by place and then by host
     Idle<Reduction> reductions;
     Idle<Gathering> gatherings;

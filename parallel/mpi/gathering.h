@@ -1,4 +1,5 @@
-// parallel/mpi/gathering.h: an all-gather or all-to-all in progress. Messages are point-to-point and non-blocking.
+// parallel/mpi/gathering.h: an all-gather or all-to-all in progress over a group. All messages are point-to-point and
+// non-blocking.
 #pragma once
 
 #include <span>
@@ -11,12 +12,12 @@ namespace weft {
 class Gathering {  // reusable
  public:
   explicit Gathering(Group& group) : host_(group) {}
-  // Gathers in two levels: first across the hosts, among the ranks at the same place of each, then within the hosts. A
-  // host then sends each of its ranks' parts to every other host once. `order` is Hosts::order (communicator.cpp).
+  // Gathers in two levels: first across hosts, among the ranks with the same place in their hosts, then within each
+  // host. So each rank's part is sent only once to every other host. `order` is Hosts::order (communicator.cpp).
   Gathering(Group& of_host, Group& across, std::span<const int> order)
       : host_(of_host), across_(&across), order_(order) {}
 
-  void start(const Tensor& x, const Tensor& y);             // y [size, ...x]; x may be its place in y
+  void start(const Tensor& x, const Tensor& y);             // y [size, ...x]; x may be this rank's slice of y
   void start_all_to_all(const Tensor& x, const Tensor& y);  // in one level
   bool advance(bool block);                                 // returns true when it is finished
   const char* name() const { return name_; }

@@ -34,12 +34,12 @@ class Group {  // owns an MPI communicator
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // While the result lives, this rank waits in a call with these bytes.
+  // Records that this rank waits in the call `name`, until the result is destroyed.
   MpiWatchdog::Wait wait(const char* name, size_t bytes) const {
     return {watchdog, {.name = name, .bytes = static_cast<int64_t>(bytes), .rank = rank, .size = size}};
   }
 
-  // Returns the tag of the next reduction. When tags wrap around, the first user of a tag has long finished.
+  // Returns the tag of the next reduction. When tags wrap around, a tag's earlier user has long finished.
   int next_tag() { return next_tag_ = (next_tag_ + 1) % 32768; }  // MPI promises tags up to 32767
 
   MPI_Comm comm;

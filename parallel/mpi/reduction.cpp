@@ -20,7 +20,7 @@ void Reduction::exchange(const Tensor& x, ReduceOp op, int tag, ChunkOf chunk) {
     parts_[static_cast<size_t>(peer)] = scratch;
     transfers_.receive(group_, scratch, own.count, x.dtype, peer, tag_);
   }
-  for (int i = 1; i < group_.size; ++i) {  // each rank starts with another peer, so that no rank is flooded
+  for (int i = 1; i < group_.size; ++i) {  // each rank starts with a different peer, so that no rank is flooded
     const int peer = (group_.rank + i) % group_.size;
     const Chunk theirs = chunk(peer);
     transfers_.send(group_, at(x, theirs.begin), theirs.count, x.dtype, peer, tag_);
@@ -48,7 +48,7 @@ void Reduction::start_reduce_scatter(const Tensor& x, const Tensor& y, int tag) 
   out_ = y.data;
 }
 
-// A rank sums the parts of all ranks at its place, on every host.
+// Within its host, a rank sums the chunks of all ranks at its place on any host.
 void Reduction::exchange_in_host() {
   const int64_t n = y_.numel();
   const int hosts = across_->group_.size;

@@ -1,9 +1,8 @@
 // parallel/mpi/reduction.h: a sum or maximum over a group, in progress.
 //
-// MPI leaves the order of additions in its reductions to the library, so Reduction only moves data with MPI and adds in
-// rank order itself. Each rank receives all parts of its own chunk, sums them, and (all-reduce) sends the sum to all.
-// All messages are point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may progress
-// them in any order.
+// MPI libraries may add in any order, so Reduction only moves data with MPI and adds in rank order itself. Each rank
+// receives all parts of its own chunk, sums them, and (all-reduce) sends the sum to all. All messages are
+// point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may progress them in any order.
 #pragma once
 
 #include <memory>
@@ -18,20 +17,20 @@ namespace weft {
 class Reduction {  // reusable, with its scratch memory
  public:
   explicit Reduction(Group& group) : group_(group) {}
-  // Reduces in two levels: first among the ranks of a host, then, for each rank's chunk, across the hosts. In an
-  // all-reduce a host then sends 2 (H - 1) / H times the tensor, whatever its number of ranks, and half of that in a
-  // reduce-scatter. Sums are added in the order of hosts. `order` is Hosts::order (communicator.cpp).
+  // Reduces in two levels: first among the ranks of a host, then, for each rank's chunk, across the hosts. With H hosts
+  // of any number of ranks, a host sends 2 (H - 1) / H times the tensor in an all-reduce and half of that in a
+  // reduce-scatter. Sums are added in host order. `order` is Hosts::order (communicator.cpp).
   Reduction(Group& of_host, Group& across, std::span<const int> order)
       : group_(of_host), across_(std::make_unique<Reduction>(across)), order_(order) {}
 
   void start_all_reduce(const Tensor& x, ReduceOp op) { start_all_reduce(x, op, group_.next_tag()); }
-  void start_reduce_scatter(const Tensor& x, const Tensor& y);  // y may be this rank's place in x
+  void start_reduce_scatter(const Tensor& x, const Tensor& y);  // y may be this rank's slice of x
   bool advance(bool block);                                     // returns true when it is finished
   const char* name() const { return gathers_ ? "all_reduce" : "reduce_scatter"; }
   size_t bytes() const { return x_.bytes(); }
 
  private:
-  // Both levels use the tag of the start, because ranks reach the second level in different orders.
+  // Both levels use the tag chosen at the start, because ranks may reach the second level in different orders.
   void start_all_reduce(const Tensor& x, ReduceOp op, int tag);
   void start_reduce_scatter(const Tensor& x, const Tensor& y, int tag);
   void exchange_in_host();

@@ -24,10 +24,10 @@ void check_mpi(int code, const char* call, std::source_location where) {
 
 namespace {
 
-// Open MPI announces a message above 64 kB over TCP, waits for the answer, and then sends it, which takes three
-// latencies instead of one. We send small models' gradients at once, unless the environment sets another limit. What a
-// rank then receives before it asks is buffered: at most 8 MB beyond the default, because parts of full buckets
-// (parallel/grad_sync.h) are still announced.
+// Over TCP, Open MPI announces a message above 64 kB, waits for the answer and only then sends the message, which takes
+// three latencies instead of one. This raises the limit, unless the environment sets one, so that small models'
+// gradients are sent immediately. A rank buffers what arrives before it asks for it: at most 8 MB beyond the default,
+// because parts of full buckets (parallel/grad_sync.h) are still announced.
 void send_at_once_over_tcp() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr) size = std::getenv("SLURM_NTASKS");

@@ -1,7 +1,8 @@
 // parallel/mpi/session.h: the lifetime of MPI. Create a session in main, before the first collective.
 //
-// REQUIRES: MPI is called only from the main thread. Its errors are returned, checked and thrown as peer Errors. While
-// an exception unwinds past a session, MPI is not finalized, because that would wait for peers that may never arrive.
+// REQUIRES: MPI is called only from the main thread. MPI's errors are returned, checked and thrown as peer Errors.
+// While an exception unwinds past a session, MPI is not finalized, because that would wait for peers that may never
+// arrive.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace weft {
 struct MpiLimits {                 // for tests; on one host results do not depend on the limits
   int64_t message = 4 << 20;       // elements per MPI call: counts are int, so longer tensors are split
   int64_t small_reduce = 2 << 10;  // all-reduces up to this many elements gather everything and add locally
-  int ranks_of_a_host = 0;         // 0: the real number
+  int ranks_of_a_host = 0;         // 0: the actual number
 };
 
 class MpiSession {

@@ -22,8 +22,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestInterval{200};  // between two checks
 constexpr milliseconds kOthers{500};           // time for other ranks to write their reports
-constexpr milliseconds kFolder{3000};  // time to write and read reports: a lost network may also carry the files
-constexpr int kMaxNamed = 16;          // ranks in the message
+constexpr milliseconds kFolder{3000};          // time to write and read reports: the failed network may carry the files
+constexpr int kMaxNamed = 16;                  // ranks in the message
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void MpiWatchdog::end() {
   waiting_ = false;
 }
 
-// Counts its own checks instead of reading a clock, because all clocks advance during a suspension.
+// Counts its own checks instead of reading a clock, because clocks advance while the process is suspended.
 void MpiWatchdog::run() {
   std::unique_lock lock(mutex_);
   uint64_t looked_at = 0;  // the call that the last check saw
@@ -109,7 +109,7 @@ std::string MpiWatchdog::exchange_reports() const {
     }
   }
   text += silent.empty()
-              ? "  every rank waits: the network between them fails, or they wait in different collectives\n"
+              ? "  every rank waits: the network between them has failed, or they wait in different collectives\n"
               : fmt::format("  no sign of rank {}: it hangs, was stopped, works elsewhere or is cut off\n", silent);
   return text + fmt::format("  the recent collectives of each rank are in {}\n", folder_);
 }
@@ -122,7 +122,8 @@ void MpiWatchdog::give_up() {
     std::future<std::string> reports = promise.get_future();
     std::thread([this, &promise] { promise.set_value(exchange_reports()); }).detach();  // this process ends soon
     const bool known = reports.wait_for(kOthers + kFolder) == std::future_status::ready;
-    text += known ? reports.get() : fmt::format("  {} does not respond: where the others wait is unknown\n", folder_);
+    text += known ? reports.get()
+                  : fmt::format("  {} does not respond, so it is unknown where the other ranks wait\n", folder_);
   }
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -1,9 +1,9 @@
-// parallel/mpi/watchdog.h: a thread that ends this process when MPI waits for other ranks too long.
+// parallel/mpi/watchdog.h: a thread that ends this process when a wait for other ranks takes too long.
 //
 // MPI notices a rank that dies, but waits forever for one that hangs, is stopped or is cut off. When a wait exceeds the
-// limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the others a moment to do the
-// same, prints who waits where and who wrote nothing, and exits, even if the folder does not respond. The launcher then
-// ends the other ranks. Time in which this process itself was suspended does not count.
+// limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the other ranks a moment to
+// do the same, prints where ranks wait and which ranks wrote nothing, and exits, even if the folder does not respond.
+// The launcher then ends the other ranks. Time in which this process itself was suspended does not count.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class MpiWatchdog {
   void set_step(int64_t step) { step_ = step; }
   double seconds_waited() const { return seconds_waited_; }  // called by the thread that waits
 
-  class Wait {  // this rank waits inside `call` while it lives
+  class Wait {  // this rank waits in `call` while the object exists
    public:
     Wait(MpiWatchdog& watchdog, CollectiveCall call) : watchdog_(watchdog) { watchdog_.begin(call); }
     ~Wait() { watchdog_.end(); }

@@ -1,8 +1,9 @@
 // parallel/nccl/comms.h: the NCCL communicators of one Context, and the only place that calls NCCL on them.
 //
-// NCCL allows one thread at a time, and none during an abort. Here one thread computes and another aborts, so all calls
-// take one lock. All communicators are non-blocking: a call returns at once, and its completion is polled afterwards.
-// An abort does wait, but no calls are made once it starts. So no thread waits while it holds the lock.
+// NCCL allows calls from one thread at a time, and none during an abort. Here one thread computes and another aborts,
+// so all calls take one lock. All communicators are non-blocking: a call returns immediately, and its completion is
+// polled afterwards. An abort does block, but without the lock, because no calls are made once it starts. So no thread
+// blocks while it holds the lock.
 #pragma once
 
 #include <nccl.h>
@@ -23,7 +24,7 @@ class Comms {
   explicit Comms(std::chrono::milliseconds limit);
   const std::string& device() const { return device_name_; }  // device of the communicators, for messages
 
-  // Each function waits for NCCL and throws NCCL's Error or Overdue. The caller should then abort all communicators.
+  // These functions wait for NCCL. They throw NCCL's Error, or Overdue; the caller should then abort all communicators.
   ncclComm_t connect(const ncclUniqueId& id, int size, int rank);  // returns when all ranks have connected
   void finish(ncclComm_t comm);                                    // returns when all its work is done
 
@@ -39,8 +40,8 @@ class Comms {
   }
 
   std::string asynchronous_error();  // returns "" if there is none
-  // Aborts all communicators for good, and ends their kernels. NCCL then waits until all graphs that hold any
-  // of them are destroyed.
+  // Permanently aborts all communicators and ends their kernels. Waits until all graphs that contain their collectives
+  // are destroyed.
   void abort();
 
  private:

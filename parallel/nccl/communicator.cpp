@@ -41,14 +41,14 @@ void check_parts(const Tensor& part, const Tensor& whole, int num_parts) {
                                         name_of(part.dtype), whole.shape.str(), name_of(whole.dtype)));
 }
 
-// Turns an error of some ranks into one of all; prefers a cause to its consequences on other ranks.
+// If any rank has an error, throws on all ranks. A cause takes precedence over its consequences on other ranks.
 void agree_on_connection(Communicator& host, const std::exception_ptr& error, bool is_cause) {
   agree(host, is_cause ? error : nullptr);
   agree(host, error);
 }
 
-// Connects all ranks before the first collective. The ranks agree on errors unless a rank has not arrived, because it
-// would not arrive to agree either.
+// Connects all ranks before the first collective. If a rank has not arrived, this one throws without agreeing on the
+// error, because agreement would wait for that rank.
 ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   ncclUniqueId id{};
   all_or_none(host, [&] {
@@ -62,13 +62,12 @@ ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   try {
     comm = stream.connect(id, host.size(), host.rank());
   } catch (const Overdue&) {
-    stream.fail_overdue(
-        fmt::format("connecting {} ranks over NCCL, this one being rank {} of them", host.size(), host.rank()));
+    stream.fail_overdue(fmt::format("connecting {} ranks over NCCL, as rank {}", host.size(), host.rank()));
     stream.check();
   } catch (const Error& e) {
     error = std::current_exception();
     is_cause = e.kind() != ErrorKind::peer;
-    stream.fail(e.kind(), e.what());  // the others' connection fails with this one
+    stream.fail(e.kind(), e.what());  // aborts, so the other ranks' connections fail too
   }
   try {
     agree_on_connection(host, error, is_cause);
@@ -142,7 +141,7 @@ class NcclWork final : public PendingWork {
   }
   ~NcclWork() override { stream_->give_back(std::move(done_)); }
   Event& done() { return *done_; }
-  void poll() override {}  // the device progresses on its own
+  void poll() override {}  // the device makes progress by itself
   void wait() override {
     stream_->check();
     stream_->join(*done_);
@@ -222,7 +221,8 @@ class NcclCommunicator final : public Communicator {
     stream_->check();
     if (x.device == Device::cpu) return host_.start_all_to_all(x, y);
     check_parts(x, y, 1);
-    require(x.numel() % size() == 0, ErrorKind::internal, "an all-to-all needs equal parts");
+    require(x.numel() % size() == 0, ErrorKind::internal,
+            "the tensor of an all-to-all must divide evenly among the ranks");
     return travels(x) ? start("start_all_to_all", x, exchange(x, y, size(), comm_)) : copied(x, y);
   }
 
@@ -239,7 +239,7 @@ class NcclCommunicator final : public Communicator {
   // Uses one kernel for all parts, which travel at the same time.
   void all_gather_v(const std::vector<Tensor>& parts) override {
     stream_->check();
-    require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v takes a part of each rank");
+    require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v needs one part per rank");
     if (parts.front().device == Device::cpu) return host_.all_gather_v(parts);
     for (const Tensor& part : parts) check_tensor(part, Device::cuda);
     if (comm_ == nullptr) return;

@@ -87,7 +87,7 @@ std::optional<CollectiveCall> Marks::unfinished() const {
 
 uint64_t Marks::position() const { return uint64_t{load(words_[kOutside])} << 32 | load(words_[kInGraphs]); }
 
-int64_t Marks::num_ended() const {  // fewer than kRing less than were issued, so the mark is unambiguous
+int64_t Marks::num_ended() const {  // fewer than kRing are in progress, so the mark is unambiguous
   const uint32_t mark = load(words_[kOutside]);
   if (mark == 0) return 0;
   const int64_t behind = (num_issued_ - mark) % kRing;
@@ -99,8 +99,8 @@ int64_t Marks::next_captured_number(const CollectiveCall& collective) {
   auto kind = std::ranges::find_if(kinds_, [&](const Kind& k) { return same_kind(k.collective, collective); });
   if (kind == kinds_.end()) {
     if (std::ssize(kinds_) == kKinds)
-      fail(ErrorKind::usage, fmt::format("CUDA graphs hold collectives of more than {} sizes, too many for the "
-                                         "watchdog: set train.cuda_graph=false",
+      fail(ErrorKind::usage, fmt::format("CUDA graphs contain collectives of more than {} sizes, too many for the "
+                                         "watchdog to track: set train.cuda_graph=false",
                                          kKinds));
     kinds_.push_back({.collective = collective});
     kind = kinds_.end() - 1;

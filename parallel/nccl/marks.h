@@ -3,7 +3,7 @@
 //
 // After each collective the stream copies the collective's number from a table on the device to a host word. The host
 // cannot count what a CUDA graph replays. So in a graph the start is also marked, in a separate word, and the number
-// identifies the kind of collective. A graph may therefore contain any number of them.
+// identifies the kind of collective. A graph may therefore contain any number of collectives.
 #pragma once
 
 #include <nccl.h>  // includes CUDA's runtime
@@ -33,7 +33,7 @@ class Marks {
   void end(cudaStream_t stream);
 
   // Any thread may call these.
-  std::optional<CollectiveCall> unfinished() const;  // the first enqueued one (in a graph: running), if any
+  std::optional<CollectiveCall> unfinished() const;  // the oldest enqueued (in a graph: the running) one
   uint64_t position() const;                         // changes after each collective
 
  private:

@@ -12,7 +12,7 @@ struct Module {
   std::unique_ptr<Communicator> (*make_communicator)(Context& ctx, Communicator& host, NcclLimits limits) = nullptr;
 };
 
-// Type: const Module* weft_nccl_module(int version). The function returns nullptr if the program has another version.
+// The module exports `const Module* weft_nccl_module(int version)`, which returns nullptr for a different version.
 inline constexpr int kModuleVersion = 1;
 inline constexpr const char* kModuleFile = "libweft_nccl.so";
 inline constexpr const char* kModuleEntry = "weft_nccl_module";

@@ -45,7 +45,7 @@ void CommunicationStream::disconnect(ncclComm_t comm, const std::string& which) 
     check();
     comms_.finish(comm);
   } catch (const Overdue&) {
-    fail_overdue("the end of a communicator, " + which);
+    fail_overdue("closing the communicator of " + which);
   } catch (const std::exception& e) {
     fail(ErrorKind::peer, e.what());
   }

@@ -37,7 +37,7 @@ class CommunicationStream final : public Context::Watch {
   void check() override { watchdog_->check(); }
 
   ncclComm_t connect(const ncclUniqueId& id, int size, int rank);       // may also throw Overdue
-  void disconnect(ncclComm_t comm, const std::string& which) noexcept;  // after enqueued work
+  void disconnect(ncclComm_t comm, const std::string& which) noexcept;  // waits for enqueued work
   void fail(ErrorKind kind, const std::string& reason) { watchdog_->fail(kind, reason); }
   void fail_overdue(const std::string& what) { fail(ErrorKind::peer, watchdog_->overdue_text(what)); }
 

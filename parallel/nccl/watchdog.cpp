@@ -17,9 +17,9 @@ constexpr milliseconds kLongestInterval{200};  // between two checks
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
 [[noreturn]] void end_process(const std::string& reason, milliseconds notice) {
-  const std::string text =
-      fmt::format("weft[process {} on {}]: {}; it could not be stopped within {:g} s, so this process is ended\n",
-                  getpid(), host_name(), reason, seconds(notice));
+  const std::string text = fmt::format(
+      "weft[process {} on {}]: {}; the collective could not be stopped within {:g} s, so this process exits\n",
+      getpid(), host_name(), reason, seconds(notice));
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
   std::_Exit(static_cast<int>(ErrorKind::peer));
@@ -64,8 +64,8 @@ void Watchdog::check() {
 
 std::string Watchdog::overdue_text(const std::string& what) const {
   return fmt::format(
-      "{} ({}): not ended after {:g} s (parallel.timeout); another rank has stopped, hangs or makes other calls, see "
-      "its message",
+      "{} ({}): not finished after {:g} s (parallel.timeout); another rank has stopped, hangs or makes different "
+      "calls: see its message",
       what, comms_.device(), seconds(limits_.collective));
 }
 

@@ -1,11 +1,11 @@
 // parallel/nccl/watchdog.h: a thread that ends collectives that hang.
 //
-// The host waits for the device in many places (copies, full launch queues, freed memory), all inside CUDA. A
-// collective without its peer makes each of them wait forever. So a second thread asks NCCL for asynchronous errors and
+// The host waits for the device in many places (copies, full launch queues, freed memory), all inside CUDA. If a peer
+// is missing from a collective, each such wait lasts forever. So a second thread asks NCCL for asynchronous errors and
 // reads the stream's progress; neither can block. After a failure it aborts the communicators, which ends their kernels
 // and frees the host; check() then throws. NCCL's abort returns once the graphs with collectives are destroyed, which
-// happens while that error unwinds. If the abort does not return, or the computing thread does not notice the failure,
-// the process exits, so that no rank is left waiting.
+// happens while the error from check() unwinds. If the abort does not return, or the computing thread does not call
+// check(), the process exits, so that no rank is left waiting.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // For the computing thread. Only the first failure counts.
+  // Called by the computing thread. Only the first failure counts.
   void fail(ErrorKind kind, const std::string& reason);  // aborts everything
   void check();                                          // throws the failure if there is one
   bool failed() const { return failed_; }
@@ -42,14 +42,14 @@ class Watchdog {
   Comms& comms_;
   const Marks& marks_;
   const NcclLimits limits_;
-  std::chrono::steady_clock::time_point last_end_;  // end of the last collective, or of a time without one
+  std::chrono::steady_clock::time_point last_end_;  // end of the last collective or idle time
   uint64_t position_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   ErrorKind kind_ = ErrorKind::peer;
   std::string reason_;
-  std::atomic<bool> failed_ = false;  // reason_ does not change once it is set
+  std::atomic<bool> failed_ = false;  // once this is true, reason_ does not change
   bool noticed_ = false;              // set by the computing thread
   bool aborted_ = false, closing_ = false;
   std::thread thread_;

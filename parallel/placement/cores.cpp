@@ -1,4 +1,4 @@
-// parallel/placement/cores.cpp: reads Linux's affinity masks and lists of processors.
+// parallel/placement/cores.cpp: reads Linux affinity masks and CPU lists.
 #include "parallel/placement/cores.h"
 
 #include <fmt/format.h>

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kSlow = 10'000;  // Mb/s: the gradients of 60 million parameters, 250 MB, take 0.2 s and more
+constexpr int64_t kSlow = 10'000;  // Mb/s: gradients of 60 million parameters (250 MB) take 0.2 s or more
 
 template <typename T>
 T value_in(const fs::path& file, T otherwise) {
@@ -74,7 +74,7 @@ std::string describe_mpi(const HostNetworks& host, const NetworkChoice& choice) 
   if (!choice.include.empty()) return fmt::format("MPI over {} (OMPI_MCA_btl_tcp_if_include)", choice.include);
   const std::string except =
       choice.exclude.empty() ? "" : fmt::format(" except {}, OMPI_MCA_btl_tcp_if_exclude", choice.exclude);
-  return fmt::format("MPI by its own choice (TCP: all of {}{})", describe_interfaces(host), except);
+  return fmt::format("MPI by default (TCP: all of {}{})", describe_interfaces(host), except);
 }
 
 bool uses_infiniband(const HostNetworks& host, const NetworkChoice& choice) {
@@ -92,7 +92,7 @@ std::string describe_nccl(const HostNetworks& host, const NetworkChoice& choice)
   return fmt::format("NCCL over one of {}{}", describe_interfaces(host), without);
 }
 
-// NCCL skips docker's interfaces on its own.
+// NCCL itself skips docker's interfaces.
 bool may_mislead_nccl(const NetworkInterface& i) { return !i.name.starts_with("docker"); }
 
 }  // namespace
@@ -124,10 +124,12 @@ std::string network_warning(const HostNetworks& host, const NetworkChoice& choic
   if (uses_infiniband(host, choice)) return "";
   const auto is_fast = [](const NetworkInterface& i) { return i.hardware && (i.mbits == 0 || i.mbits >= kSlow); };
   if (std::ranges::none_of(host.interfaces, is_fast))
-    return fmt::format("no InfiniBand and no network card of {} Gb/s, only {}: GPUs will wait for it", kSlow / 1000,
-                       describe_interfaces(host));
+    return fmt::format(
+        "no InfiniBand and no network card with {} Gb/s or more, only {}: GPUs will wait for the network", kSlow / 1000,
+        describe_interfaces(host));
   if (choice.nccl_socket.empty() && std::ranges::count_if(host.interfaces, may_mislead_nccl) > 1)
-    return fmt::format("NCCL may choose any of {}: name the network in NCCL_SOCKET_IFNAME", describe_interfaces(host));
+    return fmt::format("NCCL may choose any of {}: set NCCL_SOCKET_IFNAME to the interface to use",
+                       describe_interfaces(host));
   return "";
 }
 

@@ -10,16 +10,16 @@ namespace weft {
 struct NetworkInterface {
   std::string name;
   int64_t mbits = 0;      // Mb/s; 0: unknown
-  bool hardware = false;  // false if made by software, like bridges and the interfaces of containers
+  bool hardware = false;  // false for software interfaces, such as bridges and container interfaces
 };
 
 struct HostNetworks {
-  std::vector<NetworkInterface> interfaces;  // interfaces with a link, without loopback
+  std::vector<NetworkInterface> interfaces;  // interfaces with a link, except loopback
   std::vector<std::string> infiniband;       // devices with an active port: "mlx5_0 (400 Gb/s)"; includes RoCE and EFA
 };
 HostNetworks networks_of_host(const std::string& sysfs = "/sys");
 
-// Settings from the environment. Open MPI may also read files of settings, and otherwise chooses on its own.
+// Settings from the environment. Open MPI may also read settings from files; without settings, it chooses by itself.
 struct NetworkChoice {
   std::string mpi_layer;            // OMPI_MCA_pml; empty, ob1: TCP between hosts, as in the archive
   std::string include, exclude;     // OMPI_MCA_btl_tcp_if_include, ..._exclude
@@ -29,10 +29,10 @@ struct NetworkChoice {
 };
 NetworkChoice network_choice();
 
-// Returns one line. If `gpus`, ranks have GPUs, so NCCL connects them.
+// Returns one line. If `gpus` is set, ranks compute on GPUs, so NCCL connects them.
 std::string describe_networks(const HostNetworks& host, const NetworkChoice& choice, bool gpus);
 
-// Returns why GPUs on several hosts would wait for this host's network, or "" if nothing is known against it.
+// Returns why GPUs on several hosts would wait for this host's network, or "" if there is no known reason.
 std::string network_warning(const HostNetworks& host, const NetworkChoice& choice);
 
 }  // namespace weft

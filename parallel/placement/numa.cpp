@@ -26,7 +26,7 @@ Cores cores_of(const std::vector<NumaNode>& nodes) {
 std::vector<NumaNode> numa_nodes(const std::string& sysfs) {
   const std::string folder = sysfs + "/devices/system/node";
   std::vector<NumaNode> nodes;
-  for (const int id : cores_from_text(first_line_of(folder + "/online"))) {  // the format of lists of processors
+  for (const int id : cores_from_text(first_line_of(folder + "/online"))) {  // "online" is a CPU list
     Cores cores = cores_from_text(first_line_of(folder + "/node" + std::to_string(id) + "/cpulist"));
     if (!cores.empty()) nodes.push_back({id, std::move(cores)});
   }

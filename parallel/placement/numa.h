@@ -16,7 +16,8 @@ struct NumaNode {
   Cores cores;
 };
 
-// Returns the nodes with cores; others are only memory. Returns none where sysfs does not tell, as in some containers.
+// Returns the nodes that have cores (a node may consist only of memory). Returns none if sysfs does not list nodes, as
+// in some containers.
 std::vector<NumaNode> numa_nodes(const std::string& sysfs = "/sys");
 
 inline constexpr int kUnknownNode = -1;
@@ -31,13 +32,13 @@ struct RankOfHost {
   int gpu_node = kUnknownNode;  // the node of its GPU
 };
 
-// Returns the cores of the nodes that a rank belongs to: its GPU's node, or a share of all nodes. Neighboring ranks,
-// which may be a tensor-parallel group, come to the same node, and if there are fewer ranks than nodes, each gets
-// several. An empty result leaves the rank as it is. It is empty if
-// - `cores`, its own, are not the whole machine: then its launcher has chosen them;
-// - there is one node, or the rank uses all of them;
-// - the ranks do not divide the nodes, or nodes have different numbers of cores. Ranks wait for the slowest one, so
-//   equal shares of everything are better.
+// Returns the cores of the nodes that a rank belongs to: its GPU's node, or else its share of all nodes. Neighboring
+// ranks, which may form a tensor-parallel group, share a node. If there are fewer ranks than nodes, each rank gets
+// several nodes. Returns no cores, which means that the rank is not bound, if
+// - `cores`, which the rank may use, are not all cores of the machine, because then its launcher has chosen them;
+// - there is only one node, or only one rank without a GPU;
+// - the nodes cannot be shared evenly, or have different numbers of cores. It is then better that all ranks share all
+//   cores, because they wait for the slowest one.
 Cores cores_to_bind_to(const std::vector<NumaNode>& nodes, const Cores& cores, const RankOfHost& rank);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// parallel/placement/placement.cpp: binds this rank and collects what all ranks got.
+// parallel/placement/placement.cpp: binds this rank and collects the placement of all ranks.
 #include "parallel/placement/placement.h"
 
 #include <strings.h>

@@ -1,4 +1,5 @@
-// parallel/placement/placement.h: binds the ranks that their launcher left unbound to NUMA nodes, and divides cores.
+// parallel/placement/placement.h: binds ranks to NUMA nodes unless their launcher has bound them, and divides cores
+// among ranks.
 #pragma once
 
 #include <string>

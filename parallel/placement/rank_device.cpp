@@ -16,7 +16,8 @@ std::string reason_without_gpu() {  // empty if this rank has a GPU
     return e.what();
   }
   return fmt::format(
-      "{} has no NVIDIA GPU that the driver and CUDA_VISIBLE_DEVICES show; --device=cpu runs without one", host_name());
+      "{} has no visible NVIDIA GPU (check the driver and CUDA_VISIBLE_DEVICES); --device=cpu runs without one",
+      host_name());
 }
 
 // Returns true if all ranks have a GPU. Throws if only some have one, or if none has and one is `needed`.
@@ -30,7 +31,7 @@ bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& wo
   return all_have;
 }
 
-// Returns the reason of the first rank without NCCL. A single rank needs none.
+// Returns the first rank that cannot use NCCL and why, or "" if there is none. A single rank needs no NCCL.
 std::string first_without_nccl(Communicator& world) {
   if (world.size() == 1) return "";
   const std::vector<std::string> hosts = world.all_gather_strings(host_name());
@@ -41,7 +42,7 @@ std::string first_without_nccl(Communicator& world) {
   return "";
 }
 
-// Writes one line per rank.
+// Writes one line per member.
 std::string to_text(const RankGpu& r) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n", r.host, r.num_gpus, r.gpu.name, r.gpu.version, r.gpu.unique_id);
 }
@@ -73,8 +74,8 @@ void require_equal(const std::vector<RankGpu>& ranks) {
     const RankGpu& r = ranks[i];
     if (r.gpu.name == first.gpu.name && r.gpu.version == first.gpu.version) continue;
     fail(ErrorKind::usage,
-         fmt::format("rank {} on {} computes on {} ({}), but rank 0 on {} on {} ({}): all ranks of a "
-                     "run need the same kind of GPU and the same versions",
+         fmt::format("rank {} on {} computes on {} ({}), but rank 0 on {} computes on {} ({}): all ranks of a run need "
+                     "the same GPU model and the same library versions",
                      i, r.host, r.gpu.name, r.gpu.version, first.host, first.gpu.name, first.gpu.version));
   }
 }
@@ -85,11 +86,11 @@ void refuse_sharing(const std::vector<RankGpu>& ranks) {
     if (num_on(ranks, r.gpu.unique_id) == 1) continue;
     const auto on_host =
         std::count_if(ranks.begin(), ranks.end(), [&](const RankGpu& other) { return other.host == r.host; });
-    fail(ErrorKind::usage, fmt::format("rank {} and another would compute on one GPU: host {} has {} for {} ranks; "
-                                       "start at most {} there (mpirun -N {}), or let ranks share a GPU with "
-                                       "--parallel.share_gpu",
-                                       i, r.host, r.num_gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", r.num_gpus),
-                                       on_host, r.num_gpus, r.num_gpus));
+    fail(ErrorKind::usage,
+         fmt::format("rank {} would share its GPU with another rank: host {} has {} for {} ranks; start at most {} "
+                     "there (mpirun -N {}), or allow sharing with --parallel.share_gpu",
+                     i, r.host, r.num_gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", r.num_gpus), on_host, r.num_gpus,
+                     r.num_gpus));
   }
 }
 
@@ -105,7 +106,7 @@ int most_ranks_on_a_gpu(const std::vector<RankGpu>& ranks, bool share_gpu) {
 
 bool has_nvidia_driver(const std::filesystem::path& root) {
   constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
-                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: the driver of Windows
+                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: Windows' driver in WSL
   return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
     std::error_code unreadable;
     return std::filesystem::exists(root / file, unreadable);

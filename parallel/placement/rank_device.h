@@ -1,7 +1,7 @@
 // parallel/placement/rank_device.h: each rank's device, decided by all ranks together before anything is allocated.
 //
-// Local rank r of a host takes its GPU r. A rank without a GPU, two ranks on one GPU without permission, or ranks with
-// different GPUs or libraries throw a usage Error on all ranks.
+// Local rank r of a host uses GPU r, modulo the number of GPUs. All ranks throw a usage Error if one lacks a GPU that
+// it needs, if ranks share a GPU without permission, or if GPU models or library versions differ.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace weft {
 
-enum class DeviceChoice : uint8_t { automatic, cpu, cuda };  // automatic: cuda where every rank has a GPU, else cpu
+enum class DeviceChoice : uint8_t { automatic, cpu, cuda };  // automatic: cuda if every rank has a GPU, else cpu
 constexpr EnumNames<DeviceChoice, 3> enum_names(DeviceChoice) {
   return {{{"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}}};
 }
-inline constexpr const char* kDeviceSentence = "cpu, cuda or auto: cuda where there is a GPU, else cpu";
+inline constexpr const char* kDeviceSentence = "cpu, cuda, or auto (cuda if there is a GPU, else cpu)";
 
 struct RankDevice {
   Device device = Device::cpu;
-  int index = 0;        // index of the GPU among those that this process sees
+  int index = 0;        // index of the GPU among the GPUs visible to this process
   int num_sharing = 1;  // max ranks of this run per GPU; the same on every rank
   std::string remark;   // why `automatic` became the CPU, or empty
   // The first rank that cannot use NCCL, and why; empty if all can. It is the same on every rank.

@@ -16,7 +16,7 @@ struct RankPlace {  // what a rank reports
   std::vector<int> nodes;  // nodes that contain these cores
   int nodes_of_host = 0;   // 0: unknown
   bool bound = false;      // bound by Weft
-  bool stays = false;      // parallel.bind is false
+  bool stays = false;      // parallel.bind is false, or OpenMP's variables place threads
   int gpu = -1;            // index of its GPU; -1: the rank computes on the CPU
   int gpu_node = kUnknownNode;
   double quota = 0;  // the container's quota in cores; 0 = no limit
@@ -35,7 +35,8 @@ struct PlacedHost {
   std::string name;
   std::vector<PlacedRank> ranks;
 };
-// Returns hosts in the order of their first ranks. The result points into `ranks`, which are all ranks in rank order.
+// Returns hosts in the order of their first ranks. REQUIRES: `ranks` contains all ranks in order and outlives the
+// result.
 std::vector<PlacedHost> hosts_of(const std::vector<RankPlace>& ranks);
 
 Cores cores_together(const std::vector<PlacedRank>& ranks);

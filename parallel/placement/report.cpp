@@ -18,7 +18,7 @@ bool look_alike(const RankPlace& a, const RankPlace& b) {
          (a.gpu < 0) == (b.gpu < 0);
 }
 
-std::string describe_gpus_of(const std::vector<PlacedRank>& ranks) {  // a rank sees all of its host's, or only its own
+std::string describe_gpus_of(const std::vector<PlacedRank>& ranks) {  // a rank may see only its own GPU
   std::set<int> gpus;
   for (const PlacedRank& r : ranks) gpus.insert(r.place->gpu);
   if (*gpus.begin() < 0) return "";

@@ -1,4 +1,4 @@
-// parallel/placement/report.h: reports the placement of a run's ranks, and what is bad about it, in a few lines.
+// parallel/placement/report.h: reports the placement of any number of ranks, and its problems, in a few lines.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct PlacementReport {
   std::vector<std::string> warnings;  // one line each
 };
 
-// REQUIRES: `ranks` are all ranks, in rank order.
+// REQUIRES: `ranks` contains all ranks, in rank order.
 PlacementReport describe_placement(const std::vector<RankPlace>& ranks, const NetworkChoice& choice);
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Adds a warning about hosts that names the first host and how many hosts it concerns.
+// Adds one warning for all hosts with a finding: it names the first of these hosts and their number.
 template <typename Finding>
 void warn_of_hosts(const std::vector<PlacedHost>& hosts, std::vector<std::string>& warnings, Finding&& finding) {
   std::string first;
@@ -28,8 +28,8 @@ std::string too_few_cores(const PlacedHost& host) {
   const RankPlace& first = *host.ranks.front().place;
   const size_t ranks = host.ranks.size(), cores = cores_together(host.ranks).size();
   if (first.quota > 0 && first.quota < static_cast<double>(std::min(ranks, cores)))
-    return fmt::format("the container may use {:.3g} cores for {}", first.quota, counted(ranks, "rank"));
-  if (cores < ranks) return fmt::format("{} may run on {} only", counted(ranks, "rank"), counted(cores, "core"));
+    return fmt::format("the container may use only {:.3g} cores for {}", first.quota, counted(ranks, "rank"));
+  if (cores < ranks) return fmt::format("{} may run on only {}", counted(ranks, "rank"), counted(cores, "core"));
   const int threads = std::accumulate(host.ranks.begin(), host.ranks.end(), 0,
                                       [](int sum, const PlacedRank& r) { return sum + r.place->threads; });
   if (static_cast<size_t>(threads) > cores)
@@ -37,15 +37,16 @@ std::string too_few_cores(const PlacedHost& host) {
   return "";
 }
 
-// Equal masks are shared evenly. If other masks overlap, one rank uses its cores exclusively and another does not.
+// Ranks with equal masks share their cores evenly. If different masks overlap, their shares differ.
 std::string overlapping(const PlacedHost& host) {
   std::map<int, const PlacedRank*> owner;
   for (const PlacedRank& r : host.ranks) {
     for (const int core : r.place->cores) {
       const PlacedRank& other = *owner.try_emplace(core, &r).first->second;
       if (other.place->cores != r.place->cores)
-        return fmt::format("ranks {} and {} share core {}, but not all cores: bind them to equal or separate ones",
-                           other.rank, r.rank, core);
+        return fmt::format(
+            "ranks {} and {} share core {}, but not all cores: bind them to the same cores or to separate cores",
+            other.rank, r.rank, core);
     }
   }
   return "";
@@ -56,8 +57,8 @@ std::string far_gpu(const PlacedHost& host) {
     const RankPlace& p = *r.place;
     if (p.gpu < 0 || p.gpu_node == kUnknownNode || p.nodes.empty() || std::ranges::count(p.nodes, p.gpu_node) > 0)
       continue;
-    return fmt::format("the GPU of rank {} is at NUMA node {}, its cores ({}) at node {}", r.rank, p.gpu_node,
-                       text_of(p.cores), text_of(p.nodes));
+    return fmt::format("the GPU of rank {} is at NUMA node {}, but the rank's cores ({}) are at node {}", r.rank,
+                       p.gpu_node, text_of(p.cores), text_of(p.nodes));
   }
   return "";
 }
@@ -66,8 +67,8 @@ std::string on_all_nodes(const PlacedHost& host) {
   const RankPlace& first = *host.ranks.front().place;
   const size_t ranks = host.ranks.size(), nodes = static_cast<size_t>(first.nodes_of_host);
   if (ranks < 2 || first.gpu >= 0 || first.bound || first.stays || nodes < 2 || first.nodes.size() < nodes) return "";
-  return fmt::format("{} cannot be divided evenly among {} NUMA nodes: each uses memory of all", counted(ranks, "rank"),
-                     nodes);
+  return fmt::format("{} cannot be divided evenly among {} NUMA nodes, so each rank uses memory of all nodes",
+                     counted(ranks, "rank"), nodes);
 }
 
 void warn_of_differences(const std::vector<RankPlace>& ranks, const std::vector<PlacedHost>& hosts,
@@ -75,15 +76,16 @@ void warn_of_differences(const std::vector<RankPlace>& ranks, const std::vector<
   if (ranks.front().gpu >= 0) return;  // GPUs do the work, and NCCL exchanges it
   const auto [least, most] = std::ranges::minmax_element(ranks, {}, [](const RankPlace& p) { return p.threads; });
   if (least->threads != most->threads)
-    warnings.push_back(fmt::format(
-        "rank {} on {} has {} and rank {} on {} has {}: all wait for the slowest", least - ranks.begin(), least->host,
-        counted(static_cast<size_t>(least->threads), "thread"), most - ranks.begin(), most->host, most->threads));
+    warnings.push_back(fmt::format("rank {} on {} has {}, but rank {} on {} has {}: all ranks wait for the slowest",
+                                   least - ranks.begin(), least->host,
+                                   counted(static_cast<size_t>(least->threads), "thread"), most - ranks.begin(),
+                                   most->host, most->threads));
   const auto [fewest, largest] =
       std::ranges::minmax_element(hosts, {}, [](const PlacedHost& h) { return h.ranks.size(); });
   if (fewest->ranks.size() != largest->ranks.size())
-    warnings.push_back(fmt::format("{} has {} and {} has {}: sums cross the network once per rank, not once per host",
-                                   fewest->name, counted(fewest->ranks.size(), "rank"), largest->name,
-                                   largest->ranks.size()));
+    warnings.push_back(
+        fmt::format("{} has {}, but {} has {}: sums cross the network once per rank instead of once per host",
+                    fewest->name, counted(fewest->ranks.size(), "rank"), largest->name, largest->ranks.size()));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// parallel/placement/warnings.h: warns of what will slow the ranks of a run down.
+// parallel/placement/warnings.h: warns of placements that slow down the ranks of a run.
 #pragma once
 
 #include <string>

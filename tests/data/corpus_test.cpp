@@ -77,7 +77,7 @@ TEST(Corpus, RefusesShardsWithAnotherNumberOfVariants) {
   Corpus corpus(synthetic.folder());
   std::vector<PairIds> pairs;
   expect_error([&] { corpus.read_pairs(0, 1, pairs); }, ErrorKind::data,
-               {synthetic.shard_file(0), "num_variants: is 2, must be 4"});
+               {synthetic.shard_file(0), "num_variants: is 2, but must be 4"});
 }
 
 TEST(Corpus, ReadsPairsInAnyOrderFromMoreShardsThanStayOpen) {
@@ -235,7 +235,7 @@ TEST_F(ManifestTest, RefusesVariantsOtherThanThoseOfVersion3) {
 TEST_F(ManifestTest, RefusesOtherVersionsAndPathsOutOfTheFolder) {
   json manifest = good_;
   manifest["version"] = 4;
-  expect_refused(manifest, {"version 4 is not known to this Weft, only 1 to 3"});
+  expect_refused(manifest, {"version 4 is unknown, because this Weft reads only versions 1 to 3"});
   for (const std::string& name :
        {"../shard.h5"s, "/etc/passwd"s, "a/b"s, ""s, ".hidden"s, "a\nb"s, std::string(256, 'x')}) {
     manifest = good_;

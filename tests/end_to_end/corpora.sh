@@ -17,7 +17,7 @@ packing() {
   head -n 390 train.de >short.de
   expect 3 "$weft" pack --quiet --source train.en --target short.de --output refused
   check "unequal line counts are refused in one line" [ "$(wc -l <err)" -eq 1 ]
-  check "it names both files and counts" grep -q '^weft: train\.en has 400 lines and short\.de has 390' err
+  check "it names both files and counts" grep -q '^weft: train\.en has 400 lines, but short\.de has 390' err
   { head -n 2 train.en; printf 'f\374nf\n'; tail -n +4 train.en; } >latin1.en
   expect 3 "$weft" pack --quiet --source latin1.en --target train.de --output refused
   check "invalid UTF-8 is refused in one line" [ "$(wc -l <err)" -eq 1 ]
@@ -75,7 +75,7 @@ varied_text() {
   check "inspect shows the variants of each pair" [ "$(grep -c '^  variant [012]:' out)" -eq 6 ]
   expect 0 "$weft" verify varied
   expect 2 "${pack[@]}" --append --variants 2
-  check "an append varies as the corpus does" has err '--append makes the variants that the corpus has'
+  check "an append varies as the corpus does" has err '--append makes the same variants as the corpus'
   expect 2 train_varied 1 refused --train.steps=1 --data.valid=varied
   check "a held-out set with variants is refused" has err 'pack it without --variants'
   expect 0 train_varied 1 varied-whole --train.steps=30

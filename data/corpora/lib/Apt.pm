@@ -48,7 +48,7 @@ sub fetch_descriptions {
     my @files;
     for (split /\n/, $targets) {
         my ($tongue, $codename, $component, $origin, $file) = split / /, $_, 5;
-        # Only the release, no updates: the same text for everybody.
+        # Only the release without updates, so that everybody gets the same text.
         next if $tongue ne $language || $codename =~ /-/ || $component !~ /^(?:main|universe)$/;
         push @files, $file if $origin =~ /^(?:Debian|Ubuntu)$/ && -f $file;
     }
@@ -64,7 +64,7 @@ sub _fetch_index {
         next if grep { -x "$_/$program" } split /:/, $ENV{PATH};
         die "$program is missing: this corpus is made from packages of Debian or Ubuntu\n";
     }
-    make_path("$self->{folder}/apt/lists/partial");    # apt does not make it itself
+    make_path("$self->{folder}/apt/lists/partial");    # apt does not create it
     my $place = abs_path("$self->{folder}/apt");
     die "$place: apt cannot work in a folder with a quote in its name\n" if $place =~ /"/;
     @{$self}{qw(apt conf log)} = ($place, "$place/apt.conf", "$place/apt.log");

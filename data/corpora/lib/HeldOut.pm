@@ -1,8 +1,8 @@
 # data/corpora/lib/HeldOut.pm: selects held-out documents, and measures how much of a held-out set the
 # training text repeats.
 #
-# Whole documents are held out, never single sentences, by a hash of their name: the same on every machine,
-# whatever else is in the corpus. A package's document is its family, so that libfoo1, libfoo-dev and
+# Whole documents are held out, never single sentences. A hash of their names selects the same ones on every machine,
+# whatever else the corpus contains. The document of a package is its family, so that libfoo1, libfoo-dev and
 # python3-foo stay together.
 package HeldOut;
 use v5.28;
@@ -43,7 +43,7 @@ sub package_family {
 # whose source shares half of its 4-grams or more with it. Returns {pairs, num_distinct, coverage (mean)}.
 sub clean_set {
     my ($held_out, $training) = @_;
-    my (%known, %in_training);    # normalized text or 4-gram => 1 if the training part has it
+    my (%known, %in_training);    # normalized text or 4-gram => 1 if the training part contains it
     my @normal = map { [ _normalise($_->{source}), _normalise($_->{target}) ] } @$held_out;
     for my $pair (@normal) {
         $known{"s$pair->[0]"} = $known{"t$pair->[1]"} = 0;
@@ -69,7 +69,7 @@ sub clean_set {
     return \%result;
 }
 
-sub _normalise {    # letters alone count
+sub _normalise {    # only letters count
     my $text = lc $_[0];
     return join ' ', $text =~ /[\p{L}\p{M}]+/g;
 }

@@ -50,7 +50,7 @@ sub paragraphs_of_page {
     return (\@ids, \%text);
 }
 
-sub _character {    # what an entity stands for; itself if it is none that the pages use
+sub _character {    # the character of an entity; an unknown entity stays
     my ($name) = @_;
     return chr $1     if $name =~ /^#([0-9]+)/;
     return chr hex $1 if $name =~ /^#[xX](.*)/;

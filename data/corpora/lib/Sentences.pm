@@ -57,7 +57,7 @@ sub has_enough_letters {
     return 2 * $letters >= length $source;
 }
 
-# Adds a paragraph's sentences if both sides have equally many, else the paragraph as one pair. `accepts`
+# Adds a paragraph's sentences if both sides have the same number; otherwise adds the paragraph as one pair. `accepts`
 # filters sources.
 sub add_paragraphs {
     my ($collection, $kind, $document, $source, $target, $accepts) = @_;

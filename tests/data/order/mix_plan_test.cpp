@@ -339,7 +339,8 @@ TEST(MixPlan, RefusesTheCursorOfAnotherMix) {
   three.mix.push_back(corpus_of(2, 300, 1, 3));
   MixRanks run(two, 1);
   run.step();
-  testing::expect_error([&] { MixRanks(three, 1, run.cursor()); }, ErrorKind::checkpoint, {"another mix of corpora"});
+  testing::expect_error([&] { MixRanks(three, 1, run.cursor()); }, ErrorKind::checkpoint,
+                        {"a different mix of corpora"});
 }
 
 TEST(MixPlan, RefusesAPlaceOutsideOfItsCorpora) {

@@ -56,7 +56,7 @@ TEST(Mix, RefusesWhatItCannotMean) {
   refused("a:1,a:2", "names 'a' twice");
   std::string many = "c";
   for (int i = 0; i < 32; ++i) many += ",c" + std::to_string(i);
-  refused(many, "a mix has at most 32");
+  refused(many, "a mix may have at most 32");
 }
 
 TEST(SourceRowsOfAMix, FollowTheRatioOfAMeanPair) {

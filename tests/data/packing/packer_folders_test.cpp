@@ -80,7 +80,7 @@ TEST_F(PackerFoldersTest, RefusesToAppendWhereItCannot) {
   o.existing = ExistingCorpus::extend;
   expect_refused(o, ErrorKind::usage, {"--append uses the tokenizer of the corpus"});
   o.tokenizer.clear();
-  expect_refused(o, ErrorKind::usage, {"packed holds no packed corpus to which --append could add"});
+  expect_refused(o, ErrorKind::usage, {"packed contains no packed corpus that --append could extend"});
   pack(options(), no_progress);
   flip_byte(folder_ / "packed/tokenizer.model", 1000);
   expect_refused(o, ErrorKind::data, {"tokenizer.model is damaged"});
@@ -91,7 +91,7 @@ TEST_F(PackerFoldersTest, DoesNotTouchACorpusUnlessAskedTo) {
   PackOptions o = options();
   o.shard_pairs = 100;
   pack(o, no_progress);
-  expect_refused(o, ErrorKind::usage, {"holds a packed corpus already", "--overwrite"});
+  expect_refused(o, ErrorKind::usage, {"already contains a corpus", "--overwrite"});
   write_file_atomically(folder_ / "packed/notes.txt", "mine");
   o.existing = ExistingCorpus::replace;
   o.shard_pairs = 200;
@@ -118,7 +118,7 @@ TEST_F(PackerFoldersTest, ReplacesNobodysTokenizerAndNoCheckpoint) {
   PackOptions o = options();
   std::filesystem::create_directory(folder_ / "packed");
   write_file_atomically(folder_ / "packed/tokenizer.model", "precious");
-  expect_refused(o, ErrorKind::usage, {"holds tokenizer.model, which packing might replace", "--overwrite"});
+  expect_refused(o, ErrorKind::usage, {"contains tokenizer.model, which packing might replace", "--overwrite"});
   EXPECT_EQ(read_file(folder_ / "packed/tokenizer.model"), "precious");
   write_file_atomically(folder_ / "packed/MANIFEST.json", "{}");
   for (const ExistingCorpus existing : {ExistingCorpus::refuse, ExistingCorpus::replace}) {

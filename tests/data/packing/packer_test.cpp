@@ -163,12 +163,12 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   write({"a"}, {"b"});
   PackOptions o = options();
   o.separate_vocabularies = true;
-  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides, and --separate-vocabularies"});
+  expect_refused(o, ErrorKind::usage, {"--tokenizer is one model for both sides, but --separate-vocabularies"});
   o = options();
   o.source_tokenizer = o.tokenizer;
   expect_refused(o, ErrorKind::usage, {"give --source-tokenizer and --target-tokenizer together"});
   o.target_tokenizer = o.tokenizer;
-  expect_refused(o, ErrorKind::usage, {"--tokenizer is one for both sides: for separate"});
+  expect_refused(o, ErrorKind::usage, {"--tokenizer is one model for both sides: for separate"});
   o = options();
   o.text.tsv = "pairs.tsv";
   expect_refused(o, ErrorKind::usage, {"either as --source and --target, or as --tsv"});

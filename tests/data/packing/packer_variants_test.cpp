@@ -247,24 +247,24 @@ TEST_F(PackerVariantsTest, OfAnAppendAreMadeAsInTheCorpus) {
   EXPECT_EQ(after.num_pairs, kPairs + 100);
   EXPECT_EQ(variant_of("packed", kVariants - 1).size(), static_cast<size_t>(kPairs + 100));
   o.variants = kAll;
-  expect_refused(o, ErrorKind::usage, {"--append makes the variants that the corpus has"});
+  expect_refused(o, ErrorKind::usage, {"--append makes the same variants as the corpus"});
 }
 
 TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   const auto refused = [&](const VariantOptions& variants, const std::string& part) {
     expect_refused(varied("packed", variants), ErrorKind::usage, {part});
   };
-  refused({.count = -1}, "--variants -1: give 1 to 1000, or 0 for none");
-  refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: give 1 to 1000");
-  refused({.count = 2}, "--variants 2: all would be the same; give --bpe-dropout");
-  refused({.bpe_dropout = 0.1}, "give their number with --variants");
-  refused({.concatenate = 0.1}, "give their number with --variants");
-  refused({.insert = "emoji=0.1"}, "give their number with --variants");
+  refused({.count = -1}, "--variants -1: must be from 1 to 1000, or 0 for none");
+  refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: must be from 1 to 1000");
+  refused({.count = 2}, "--variants 2: all variants would be the same; use --bpe-dropout");
+  refused({.bpe_dropout = 0.1}, "need --variants");
+  refused({.concatenate = 0.1}, "need --variants");
+  refused({.insert = "emoji=0.1"}, "need --variants");
   refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is not a mark");
-  refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: give a probability from 0 to below 1");
-  refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: give a probability");
-  refused({.count = 2, .unigram_alpha = -1}, "--unigram-alpha -1: give more than 0");
-  refused({.count = 2, .concatenate = 2}, "--concatenate 2: give a probability");
+  refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: must be a probability from 0 to below 1");
+  refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: must be a probability");
+  refused({.count = 2, .unigram_alpha = -1}, "--unigram-alpha -1: must be above 0");
+  refused({.count = 2, .concatenate = 2}, "--concatenate 2: must be a probability");
   refused({.count = 2, .noise = "loud=1"}, "--noise loud=1: 'loud' is not a noise");
   refused({.count = 2, .noise = "upper=1", .noise_target = "typos"},
           "--noise-target typos: 'typos' is not a letter case");
@@ -273,7 +273,7 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   refused({.count = 2, .unigram_alpha = 0.1}, "is a BPE model; give --bpe-dropout instead");
   PackOptions o = varied("packed", {.count = 2, .unigram_alpha = 0.1});
   o.tokenizer.clear();
-  expect_refused(o, ErrorKind::usage, {"the tokenizer that is trained here is a BPE model"});
+  expect_refused(o, ErrorKind::usage, {"the tokenizer to train is a BPE model"});
 }
 
 TEST_F(PackerVariantsTest, OfUnigramModelsAreSampled) {

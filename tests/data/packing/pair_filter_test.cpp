@@ -72,9 +72,9 @@ TEST(PairFilter, RefusesOptionsThatDropEverything) {
   const auto refused = [](const FilterOptions& options, const char* part) {
     expect_error([&] { check_filter_options(options); }, ErrorKind::usage, {part});
   };
-  refused({.max_length = 0}, "--max-length 0: give at least 1");
-  refused({.min_length = 0}, "--min-length 0: give 1 to");
-  refused({.min_length = 300}, "--min-length 300: give 1 to --max-length, 250");
+  refused({.max_length = 0}, "--max-length 0: must be at least 1");
+  refused({.min_length = 0}, "--min-length 0: must be between 1 and");
+  refused({.min_length = 300}, "--min-length 300: must be between 1 and --max-length (250)");
   refused({.max_ratio = 0.5}, "--max-ratio 0.5");
   refused({.max_ratio = std::nan("")}, "--max-ratio nan");
   refused({.max_foreign = 1}, "--max-foreign 1");

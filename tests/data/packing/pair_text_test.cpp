@@ -43,9 +43,9 @@ TEST_F(PairTextTest, ReadsTheNamedColumnsInAnyOrder) {
 
 TEST_F(PairTextTest, NamesALineWithTooFewColumns) {
   expect_error([&] { pairs_of(tsv("one\teins\ntwo\n")); }, ErrorKind::data,
-               {"pairs.tsv, line 2: one column", "wants 2"});
+               {"pairs.tsv, line 2: one column", "needs 2"});
   expect_error([&] { pairs_of(tsv("1\tone\n", "-,source,target")); }, ErrorKind::data,
-               {"line 1: 2 columns", "wants 3"});
+               {"line 1: 2 columns", "needs 3"});
 }
 
 TEST_F(PairTextTest, RefusesColumnsThatMakeNoPair) {
@@ -89,7 +89,7 @@ TEST_F(PairTextTest, RefusesNumbersFromTwoPlacesAndFilesOfAnotherLength) {
   expect_error([&] { columns_of(files); }, ErrorKind::usage, {"--scores: --columns already names such a column"});
   files.columns = "source,target";
   files.scores = file("s", "1\n2\n");
-  expect_error([&] { pairs_of(files); }, ErrorKind::data, {"pairs.tsv has 1 lines and", "has 2"});
+  expect_error([&] { pairs_of(files); }, ErrorKind::data, {"pairs.tsv has 1 lines, but", "has 2"});
 }
 
 TEST_F(PairTextTest, GivesTheLengthsOfUnevenFiles) {

@@ -217,7 +217,7 @@ TEST_F(ShardTest, RefusesMissingAndForeignDatasetsAndVersions) {
                    image.add_ids("more", {1}, 1);
                  }),
                  {"hand.h5", "four datasets"});
-  expect_refused(write_by_hand(good_target, /*version=*/2), {"hand.h5", "format_version", "is 2, must be 1"});
+  expect_refused(write_by_hand(good_target, /*version=*/2), {"hand.h5", "format_version", "is 2, but must be 1"});
 }
 
 // Replaces target_tokens of a good shard by the dataset of `make`, with the HDF5 library itself.
@@ -249,7 +249,7 @@ TEST_F(ShardTest, HasNumbersOfEachPairInVersion2) {
   const PairRun run = ShardReader(folder_.path(), entry, header, verified).read(1, 2);
   EXPECT_EQ(run.weights, (std::vector<float>{0.5F, 0.5F}));
   EXPECT_EQ(run.scores, (std::vector<float>{-1, -2}));
-  expect_refused(entry, {"a.h5", "format_version", "is 2, must be 1"});
+  expect_refused(entry, {"a.h5", "format_version", "is 2, but must be 1"});
 }
 
 TEST_F(ShardTest, RefusesNumbersThatAreNone) {
@@ -265,8 +265,8 @@ TEST_F(ShardTest, RefusesNumbersThatAreNone) {
   refused([](Hdf5Image&) {}, {"hand.h5", "the 5 datasets"});
   refused([](Hdf5Image& image) { image.add_numbers("scores", {1, 1, 1}); }, {"hand.h5", "the 5 datasets"});
   refused([](Hdf5Image& image) { image.add_numbers("weights", {1, 1}); }, {"weights", "has 2 elements, must have 3"});
-  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, -1, 1}); }, {"weights", "-1 is not a number"});
-  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, NAN, 1}); }, {"weights", "nan is not a number"});
+  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, -1, 1}); }, {"weights", "-1 is not a valid value"});
+  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, NAN, 1}); }, {"weights", "nan is not a valid value"});
   refused([](Hdf5Image& image) { image.add_ids("weights", {1, 1, 1}, 1); }, {"weights", "real numbers"});
   const auto in_version_1 = [](Hdf5Image& image) {
     good_target(image);

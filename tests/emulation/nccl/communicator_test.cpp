@@ -176,8 +176,8 @@ TEST(NcclFailure, ARankThatNeverComesIsWaitedForUpToTheLimit) {
       },
       [&](Context&, Communicator&, Communicator&) { heard.wait(); }, kShort);
   EXPECT_EQ(text, kCollective +
-                      " (device 0, Emulated device): not ended after 0.2 s (parallel.timeout); another rank has "
-                      "stopped, hangs or makes other calls, see its message");
+                      " (device 0, Emulated device): not finished after 0.2 s (parallel.timeout); another rank has "
+                      "stopped, hangs or makes different calls: see its message");
 }
 
 TEST(NcclFailure, ARankOfAMeshIsWaitedForAsLongAsTheOptionSays) {

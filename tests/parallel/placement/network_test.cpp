@@ -24,7 +24,7 @@ TEST(Networks, AreTheInterfacesThatHaveALink) {
   machine.has_interface("vm0", -1);
   const HostNetworks found = networks_of_host(machine.sysfs());
   EXPECT_EQ(describe_networks(found, {}, /*gpus=*/false),
-            "MPI by its own choice (TCP: all of eth0 (25 Gb/s), veth1 (virtual, 10 Gb/s), vm0)");
+            "MPI by default (TCP: all of eth0 (25 Gb/s), veth1 (virtual, 10 Gb/s), vm0)");
   EXPECT_TRUE(networks_of_host(machine.sysfs() + "/nowhere").interfaces.empty());
 }
 
@@ -41,7 +41,7 @@ TEST(Networks, AreDescribedAsTheEnvironmentChoosesThem) {
   EXPECT_EQ(describe_networks(host, {.include = "ib0"}, false), "MPI over ib0 (OMPI_MCA_btl_tcp_if_include)");
   EXPECT_EQ(describe_networks(host, {.mpi_layer = "ucx"}, false), "MPI over ucx (OMPI_MCA_pml)");
   EXPECT_EQ(describe_networks(host, {.mpi_layer = "ob1", .exclude = "lo,ib0"}, false),
-            "MPI by its own choice (TCP: all of eth0 (1 Gb/s) except lo,ib0, OMPI_MCA_btl_tcp_if_exclude)");
+            "MPI by default (TCP: all of eth0 (1 Gb/s) except lo,ib0, OMPI_MCA_btl_tcp_if_exclude)");
   EXPECT_EQ(describe_networks(host, {.include = "eth0"}, true),
             "NCCL over mlx5_0 (400 Gb/s); MPI over eth0 (OMPI_MCA_btl_tcp_if_include)");
   EXPECT_TRUE(
@@ -66,7 +66,7 @@ TEST(Networks, AreWarnedOfWhereTheyAreSlowOrVirtual) {
 TEST(Networks, AreWarnedOfWhereNcclHasToChooseOne) {
   const HostNetworks host = {.interfaces = {{"eth0", 25000, true}, {"eth1", 25000, true}}};
   EXPECT_EQ(network_warning(host, {}),
-            "NCCL may choose any of eth0 (25 Gb/s), eth1 (25 Gb/s): name the network in NCCL_SOCKET_IFNAME");
+            "NCCL may choose any of eth0 (25 Gb/s), eth1 (25 Gb/s): set NCCL_SOCKET_IFNAME to the interface to use");
   EXPECT_EQ(network_warning(host, {.nccl_socket = "eth1"}), "");
   EXPECT_EQ(network_warning({.interfaces = {{"docker0", 0, false}, {"eth1", 25000, true}}}, {}), "");
 }

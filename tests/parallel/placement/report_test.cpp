@@ -50,7 +50,7 @@ TEST(Placement, IsSentWhole) {
 
 TEST(PlacementReport, HasTheNetworkOfSeveralHostsAlone) {
   EXPECT_EQ(report_of(on_two_nodes(1, 4)).network, "");
-  EXPECT_TRUE(report_of(on_two_nodes(2, 4)).network.starts_with("MPI by its own choice"));
+  EXPECT_TRUE(report_of(on_two_nodes(2, 4)).network.starts_with("MPI by default"));
 }
 
 }  // namespace
