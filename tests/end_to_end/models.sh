@@ -59,7 +59,7 @@ exchanging() {  # after translating, whose lines and text it reads
   expect 4 "${import[@]}" --config wider.cfg --output refused
   check "weights of another shape are refused in one line" [ "$(wc -l <err)" -eq 1 ]
   check "it names file, tensor and both shapes" \
-    has err "weft: exported/model.safetensors: tensor 'decoder.layers.0.linear1.bias' has shape [64], the model's has [96]"
+    has err "weft: exported/model.safetensors: tensor 'decoder.layers.0.linear1.bias' has shape [64], but the model needs [96]"
   check "refused weights leave no checkpoint" [ ! -e refused ]
   sed 's/^width = 32$/width = 2147483648/' whole/config.cfg >wider.cfg
   expect 2 "${import[@]}" --config wider.cfg --output refused

@@ -109,18 +109,18 @@ TEST_F(InitialValues, OfAnotherModelAreRefused) {
   train(config("first"));
   RunConfig c = still("second");
   c.model.activation = FeedForwardActivation::gelu;
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.activation = relu, but this run's has gelu"));
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.activation = relu, but this run has gelu"));
   c = still("third");
   c.model.feed_forward = 18;
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.feed_forward = 16, but this run's has 18"));
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.feed_forward = 16, but this run has 18"));
   c = still("third");
   c.model.heads = 4;  // the same shapes
-  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.heads = 2, but this run's has 4"));
+  EXPECT_TRUE(holds(refusal(c, ErrorKind::usage), "model.heads = 2, but this run has 4"));
   c = still("third");
   c.model.kv_heads = 1;
   EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
-                    "tensor 'decoder.0.self_attention.qkv.bias' is not in this model: the checkpoint is for another "
-                    "model"));
+                    "tensor 'decoder.0.self_attention.qkv.bias' is not in this model: the checkpoint is for a "
+                    "different model"));
 }
 
 TEST_F(InitialValues, ThatAreNoCheckpointAreRefused) {

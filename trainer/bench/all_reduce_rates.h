@@ -15,7 +15,8 @@ struct AllReduceRate {
   double bytes_per_second() const { return static_cast<double>(bytes) / seconds; }
 };
 
-// Measures tensors of 4 KB to 64 MB on ctx's device. A single rank gets an empty list. REQUIRES: `group` has all ranks.
+// Measures all-reduces of tensors from 4 KiB to 64 MiB on ctx's device. Returns an empty list for a single rank.
+// REQUIRES: `group` contains all ranks of the world.
 std::vector<AllReduceRate> measure_all_reduce(Communicator& world, Context& ctx, Communicator& group, double seconds);
 
 }  // namespace weft

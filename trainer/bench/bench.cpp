@@ -59,7 +59,7 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   Context ctx(own.device);
   const bool on_cpu = own.device == Device::cpu;
   BenchReport report{.config = config, .own = own, .ranks = world.size(), .threads = num_threads()};
-  report.config.train.cuda_graph = choose_graphs(config, own);  // the measured steps use the same
+  report.config.train.cuda_graph = choose_graphs(config, own);  // the measured steps use the same choice
   report.parameters = count_parameters(config);
   world.barrier();
   report.peaks = on_cpu ? measure_peaks(kPeakShare * seconds) : measure_square_products(ctx, kPeakShare * seconds);

@@ -56,7 +56,7 @@ class Operands {
 
  private:
   static size_t bytes(const Shape& shape, DType dtype) { return static_cast<size_t>(shape.numel()) * size_of(dtype); }
-  static void fill(Context& ctx, const Tensor& x) {  // zeros might make processors faster
+  static void fill(Context& ctx, const Tensor& x) {  // random values, because zeros might make processors faster
     const Buffer wide(bytes(x.shape, DType::f32), ctx.device());
     ops::init(ctx, {.x = wide.tensor(x.shape),
                     .outer = x.numel(),
@@ -109,7 +109,7 @@ std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& wo
 
 std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
   constexpr int64_t kSmallest = 128, kLargest = 8192;
-  constexpr double kLongEnough = 0.01;  // seconds of a GEMM: a larger one is hardly faster
+  constexpr double kLongEnough = 0.01;  // seconds per GEMM; larger ones are hardly faster
   constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
   constexpr int kMaxProducts = 3 * 7;  // types and sizes
   const auto alone = make_single_communicator();

@@ -1,4 +1,4 @@
-// trainer/bench/gemm_rates.h: measures the matrix products (GEMMs) of a rank's step.
+// trainer/bench/gemm_rates.h: measures the matrix products (GEMMs) of a rank's training step.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Product {      // c [m, n] = sum over k
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-// Returns each kind of GEMM in a step of this rank: three passes per layer. REQUIRES: `config` is resolved.
+// Returns each kind of GEMM in a step of this rank, with three passes per layer. REQUIRES: `config` is resolved.
 std::vector<Product> products_of(const RunConfig& config);
 
 struct GemmRate {
@@ -30,11 +30,11 @@ struct GemmRate {
   double best = 0, median = 0;  // FLOP/s of one rank while all ranks run
 };
 
-// Uses the model's types: operands in the configured precision, weight gradients accumulated in f32.
+// Uses the model's types: operands have the configured precision, and weight gradients are accumulated in f32.
 std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& world, Context& ctx, double seconds);
 
-// Measures the peak of a device that lacks the loops of tensor/cpu/peak.h. For each operand type it is the best rate of
-// square GEMMs of up to 8192 rows.
+// Measures the peak of a device for which tensor/cpu/peak.h has no loops. The peak of an operand type is the best rate
+// of square GEMMs of up to 8192 rows.
 std::vector<PeakRate> measure_square_products(Context& ctx, double seconds);
 
 }  // namespace weft

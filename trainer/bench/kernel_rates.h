@@ -1,4 +1,4 @@
-// trainer/bench/kernel_rates.h: times each op of a training step, and compares it with copies of as many bytes.
+// trainer/bench/kernel_rates.h: times each op of a training step, and compares it with copies of equal size.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct CopyRate {
 // Measures copies within the device's memory, up to sizes beyond every cache. Each rate is the best of many runs.
 std::vector<CopyRate> measure_copies(Context& ctx, double seconds);
 
-// Returns the rate of a copy of `bytes`: the better one of the two nearest sizes.
+// Returns the rate of a copy of `bytes`, which is the better rate of the two nearest measured sizes.
 double copy_rate(const std::vector<CopyRate>& copies, double bytes);
 
 struct KernelRate {
@@ -30,8 +30,8 @@ struct KernelRate {
 };
 
 // Measures every op except GEMMs (gemm_rates.h) in a real Trainer's step on one block. Calls with equal shapes and
-// costs count as one kind. A kind is repeated with the arguments of its first call, so its operands may be in a cache.
-// All ranks measure at the same time.
+// costs count as one kind. Each kind is repeated with the arguments of its first call, so its operands may be in a
+// cache. All ranks measure at the same time.
 std::vector<KernelRate> measure_kernels(const RunConfig& config, Communicator& world, double seconds,
                                         const RankDevice& own = {});
 

@@ -43,7 +43,7 @@ double own_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// Sums "running waiting slices" of each thread, which are in nanoseconds.
+// Sums the waiting times of all threads. A schedstat contains "running waiting slices", with times in nanoseconds.
 double delayed_seconds() {
   double total = 0;
   std::error_code error;
@@ -56,7 +56,7 @@ double delayed_seconds() {
   return error ? kUnknown : total;
 }
 
-// Returns the sum over the processes of this rank's host.
+// Returns the sum of `value` over the ranks on this rank's host.
 double sum_on_host(Communicator& world, double value) {
   const std::string host = host_name();
   double sum = 0;
@@ -73,8 +73,8 @@ std::string LoadReport::warning() const {
   if (!too_busy()) return "";
   const auto known = [](double value, const std::string& text) { return std::isnan(value) ? "unknown" : text; };
   return fmt::format(
-      "the machine was too busy for reliable numbers: other processes used {} of {:.0f} cores, and {} of the time "
-      "a thread waited for a core; measure again when it is idle, with no more threads than cores",
+      "the machine was too busy for reliable numbers: other processes used {} of {:.0f} cores, and threads "
+      "waited {} of the time for a core; measure again while the machine is idle, with no more threads than cores",
       known(other_cores, fmt::format("{:.1f}", other_cores)), cores,
       known(waiting, fmt::format("{:.0f} %", 100 * waiting)));
 }

@@ -11,12 +11,12 @@ struct LoadReport {              // NaN: unknown
   double before = 0, after = 0;  // average number of runnable threads in the last minute
   double other_cores = 0;        // cores that other processes used on average, on rank 0's host
   double cores = 0;              // cores of this host
-  double waiting = 0;            // share of time in which rank 0's threads were ready to run but had no core
+  double waiting = 0;            // share of the time in which rank 0's threads were ready to run but had no core
   bool too_busy() const;
   std::string warning() const;  // a sentence, or empty
 };
 
-class MachineLoad {  // reads the counters when constructed and in report()
+class MachineLoad {  // reads the system's counters in the constructor and in report()
  public:
   MachineLoad();
   LoadReport report(Communicator& world) const;  // all ranks call it

@@ -29,7 +29,7 @@ struct TracedStep {
   OpTrace trace;
 };
 
-// Runs the same number of steps on all ranks, at least one. Returns them in ascending order of time.
+// Runs the same number of steps on all ranks, at least one, and returns the steps sorted by time, fastest first.
 std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& step, Communicator& world,
                                   double seconds) {
   trainer.step_on(first_block_of(step), kRate);
@@ -67,9 +67,9 @@ NamedSeconds parts_of(const OpTrace& trace, double seconds) {
   return parts;
 }
 
-// A step zeroes the gradients. Each block starts with its embeddings, except that with a sharded optimizer the first
-// block starts with the gathering of weights. Its backward pass starts after the loss. The gradient norm follows the
-// last block.
+// A step starts by zeroing the gradients. Each block starts with its embeddings, except that with a sharded optimizer
+// the first block starts with gathering the weights. The block's backward pass starts after the loss. The gradient norm
+// follows the last block.
 NamedSeconds phases_of(const OpTrace& trace, double seconds) {
   NamedSeconds phases{{"forward", 0}, {"backward", 0}, {"optimizer", 0}};
   const char* phase = "optimizer";

@@ -1,4 +1,4 @@
-// trainer/bench/step_times.h: measures the wall time of a training step: total, per phase and per part.
+// trainer/bench/step_times.h: measures the wall time of a training step in total, per phase and per part.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ using NamedSeconds = std::vector<std::pair<std::string, double>>;
 struct StepTimes {
   double seconds = 0, best_seconds = 0;  // median and best over `steps`
   int64_t steps = 0;
-  int64_t source_tokens = 0, target_tokens = 0;  // real tokens of a step, all ranks
+  int64_t source_tokens = 0, target_tokens = 0;  // real tokens of a step, summed over all ranks
   double fill = 0;
-  double flops = 0;            // FLOPs of the model, all ranks together
-  double looked_at = 0;        // seconds of the traced step below; on a CPU the median step
-  NamedSeconds phases, parts;  // on this rank; each list adds up to `looked_at`
+  double flops = 0;            // FLOPs of the model, summed over all ranks
+  double looked_at = 0;        // seconds of the traced step; on a CPU this is the median step
+  NamedSeconds phases, parts;  // for this rank; each list adds up to `looked_at`
 };
 
-// Times steps of synthetic blocks after a warm-up step on one block. A GPU works asynchronously, so a further step,
-// which waits for each op, yields the parts. REQUIRES: `config` is resolved except for its data.
+// Times steps on synthetic blocks after a warm-up step on one block. A GPU works asynchronously, so `parts` and
+// `phases` come from one more step, which waits for each op. REQUIRES: `config` is resolved except for its data.
 StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
-// Returns the part that a call belongs to: "gemm", "attention", ...; "other" if training steps lack this call.
+// Returns the part that a call belongs to: "gemm", "attention", ...; "other" if training steps do not contain it.
 const char* part_of(const char* call);
 
-// Divide the time of `trace`, one step that took `seconds`. Time between calls counts as the part "other", and belongs
-// to the next call's phase.
+// Divide the time of a step that took `seconds` and was recorded in `trace`. Time between calls counts as the part
+// "other" and belongs to the phase of the next call.
 NamedSeconds parts_of(const OpTrace& trace, double seconds);
 NamedSeconds phases_of(const OpTrace& trace, double seconds);
 

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr double kMean = 27, kSpread = 0.6, kRatioSpread = 0.15;  // the spreads are of logarithms
+constexpr double kMean = 27, kSpread = 0.6, kRatioSpread = 0.15;  // spreads of the logarithms
 constexpr int64_t kLongest = 128;
 constexpr int32_t kFirstPiece = 3;  // after unk, bos and eos
 
@@ -32,7 +32,7 @@ std::vector<int32_t> token_ids(const RunConfig& c, const char* side, int64_t pai
   return ids;
 }
 
-// eos takes a row, and the table of learned positions is finite.
+// Subtracts the row that eos takes. The table of learned positions is finite.
 int64_t longest_that_fits(const RunConfig& c) {
   int64_t rows = std::min(c.batch.rows, c.batch.source_rows);
   if (c.model.positions == Positions::learned) rows = std::min(rows, c.model.max_positions);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
 
-// Reads the weights of one checkpoint under the parameters' names. All bytes that it uses are verified.
+// Reads the weights of one checkpoint under the parameters' names, and verifies all bytes that it uses.
 class SourceWeights {
  public:
   SourceWeights(const std::string& folder, StoredWeights which)
@@ -27,7 +27,7 @@ class SourceWeights {
     for (const auto& [name, digest] : manifest_.files) names.push_back(name);
     for (const std::string& name : files_of_kind(names, stored.kind))
       files_.emplace_back(folder + "/" + name, &manifest_.files.at(name));
-    if (files_.empty()) fail(ErrorKind::checkpoint, fmt::format("{} lists no {}", folder, kModelFile));
+    if (files_.empty()) fail(ErrorKind::checkpoint, fmt::format("{}: the manifest lists no {}", folder, kModelFile));
     for (const SafetensorsFile& file : files_)
       for (const auto& [name, entry] : file.entries()) {
         if (!name.starts_with(stored.prefix))
@@ -60,7 +60,7 @@ class SourceWeights {
       const auto found = other.shapes_.find(name);
       if (found == other.shapes_.end()) differ(fmt::format("only the first has a tensor '{}'", printable(name)));
       if (found->second != shape)
-        differ(fmt::format("tensor '{}' is {} and {}", printable(name), str(shape), str(found->second)));
+        differ(fmt::format("the shapes of tensor '{}' are {} and {}", printable(name), str(shape), str(found->second)));
     }
     if (other.shapes_.size() > shapes_.size()) differ("the second has more tensors");
     for (const auto& [name, digest] : manifest_.files) {

@@ -1,4 +1,4 @@
-// trainer/checkpoint/checked_file.cpp: makes the system calls for files with a digest.
+// trainer/checkpoint/checked_file.cpp: makes the system calls for reading and writing files with a digest.
 #include "trainer/checkpoint/checked_file.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ CheckedReader::CheckedReader(std::string path)
       file_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)) {
   if (!file_) fail_io("open", path_);
   struct stat status;
-  if (fstat(file_.get(), &status) != 0) fail_io("look at", path_);
+  if (fstat(file_.get(), &status) != 0) fail_io("access", path_);
   if (!S_ISREG(status.st_mode)) fail(ErrorKind::checkpoint, fmt::format("{} is not a regular file", path_));
   size_ = static_cast<uint64_t>(status.st_size);
 }
@@ -64,7 +64,7 @@ void CheckedReader::read(uint64_t offset, void* data, size_t bytes) const {
     const ssize_t got = pread(file_.get(), next, bytes, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_io("read", path_);
-    if (got == 0) fail(ErrorKind::checkpoint, fmt::format("{} ends early, at byte {}", path_, offset));
+    if (got == 0) fail(ErrorKind::checkpoint, fmt::format("{} is truncated: it ends at byte {}", path_, offset));
     next += got;
     offset += static_cast<uint64_t>(got);
     bytes -= static_cast<size_t>(got);
@@ -73,7 +73,7 @@ void CheckedReader::read(uint64_t offset, void* data, size_t bytes) const {
 
 std::string CheckedReader::read_all() const {
   if (size_ > kSmallFileBytes)
-    fail(ErrorKind::checkpoint, fmt::format("{}: {} bytes are too many for such a file", path_, size_));
+    fail(ErrorKind::checkpoint, fmt::format("{} is too large for a file of this kind: {} bytes", path_, size_));
   std::string text(size_, '\0');
   read(0, text.data(), text.size());
   return text;
@@ -88,7 +88,7 @@ void CheckedReader::verify_size(const FileDigest& expected) const {
 void CheckedReader::verify(const FileDigest& expected) const {
   verify_size(expected);
   if (sha256_of_descriptor(file_.get(), path_) != expected.sha256)
-    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its SHA-256 differs from the manifest's", path_));
+    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its SHA-256 differs from the one in the manifest", path_));
 }
 
 }  // namespace weft

@@ -1,8 +1,8 @@
-// trainer/checkpoint/checked_file.h: files with a known SHA-256. The writer computes the digest as it writes. The
-// reader checks it on the same descriptor that it reads from afterwards.
+// trainer/checkpoint/checked_file.h: writes and reads files with a known SHA-256. The writer computes the digest as it
+// writes. The reader verifies the digest on the same descriptor from which it then reads.
 //
 // The reader accepts only regular files and rejects symbolic links. It throws an Error of kind io, with path and cause,
-// if a system call fails, and one of kind checkpoint if a file is missing or changed.
+// if a system call fails, and an Error of kind checkpoint if a file is missing or has changed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class DigestWriter {  // writes a new file sequentially, in a folder that is com
  public:
   explicit DigestWriter(std::string path);  // REQUIRES: the path does not exist
   void write(const void* data, size_t bytes);
-  FileDigest finish();  // fsync and close: the content is on disk
+  FileDigest finish();  // calls fsync and close, so the content is on disk
 
  private:
   std::string path_;
@@ -39,10 +39,10 @@ class CheckedReader {
   explicit CheckedReader(std::string path);
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
-  void read(uint64_t offset, void* data, size_t bytes) const;  // all of them, or throws an Error
+  void read(uint64_t offset, void* data, size_t bytes) const;  // reads all `bytes` or throws an Error
   std::string read_all() const;                                // throws an Error above 64 MB
   void verify_size(const FileDigest& expected) const;
-  void verify(const FileDigest& expected) const;  // size and SHA-256; reads the complete file
+  void verify(const FileDigest& expected) const;  // checks size and SHA-256; reads the complete file
 
  private:
   std::string path_;

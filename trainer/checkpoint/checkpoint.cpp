@@ -29,7 +29,7 @@ class TensorFiles {
       fail(ErrorKind::checkpoint, fmt::format("{}: the manifest lists no {}.safetensors", folder, kind));
   }
 
-  // Throws an Error unless the files contain exactly the tensors that are wanted.
+  // Throws an Error unless the files contain exactly the `wanted` tensors.
   void require_tensors(const TensorSources& wanted) const {
     for (const SafetensorsFile& file : files_)
       for (const auto& [name, entry] : file.entries())
@@ -39,7 +39,7 @@ class TensorFiles {
       const SafetensorsEntry& entry = file.entries().at(name);
       const std::vector<int64_t> dims = dims_of(source.param->spec.shape);
       if (entry.shape != dims)
-        refuse(file, name, fmt::format("has shape {}, the model's has {}", str(entry.shape), str(dims)));
+        refuse(file, name, fmt::format("has shape {}, but the model needs {}", str(entry.shape), str(dims)));
       if (entry.dtype != "F32") refuse(file, name, fmt::format("is {}, but only F32 can be loaded", entry.dtype));
     }
   }
@@ -63,14 +63,14 @@ class TensorFiles {
 
   [[noreturn]] static void refuse(const SafetensorsFile& file, const std::string& name, const std::string& why) {
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' {}: the checkpoint is for another model (compare the [model] section of its {})",
+         fmt::format("{}: tensor '{}' {}: the checkpoint is for a different model (see the [model] section of its {})",
                      file.path(), printable(name), why, kConfigFile));
   }
 
   std::vector<SafetensorsFile> files_;
 };
 
-// Puts this rank's slice of a global tensor into its place.
+// Copies this rank's slice of a global tensor to its place in the buffer.
 void put_slice(Context& ctx, const TensorSource& source, const float* global) {
   if (ctx.device() == Device::cpu) return slice_from_global(*source.param, global, source.local.ptr<float>());
   std::vector<float> local(static_cast<size_t>(source.local.numel()));
@@ -78,7 +78,7 @@ void put_slice(Context& ctx, const TensorSource& source, const float* global) {
   upload(ctx, local.data(), source.local);
 }
 
-// Reads state.json after it has verified all small files.
+// Verifies all small files, then reads state.json.
 json read_state(const std::string& folder, const CheckpointManifest& manifest) {
   verify_small_files(folder, manifest);
   if (!manifest.files.contains(kStateFile))
@@ -87,7 +87,7 @@ json read_state(const std::string& folder, const CheckpointManifest& manifest) {
   json state = parse_strict_json(CheckedReader(path).read_all(), path, ErrorKind::checkpoint);
   if (const auto found = state.find("step"); found != state.end() && *found != manifest.step)
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: its step differs from the manifest's, {}: load an older checkpoint", path, manifest.step));
+         fmt::format("{}: its step differs from the manifest's ({}): load an older checkpoint", path, manifest.step));
   return state;
 }
 
@@ -121,7 +121,7 @@ json load_files(Context& ctx, const std::string& folder, const ParamStore& param
   const auto take = [](const FlatState& state) {
     if (state.take) state.take();
   };
-  std::exception_ptr error;  // thrown at the end, because the other ranks take part until then
+  std::exception_ptr error;  // thrown at the end, because the other ranks communicate until then
   for (const auto& [kind, wanted] : layout)
     for (const auto& [name, source] : wanted) {
       global.resize(static_cast<size_t>(source.param->spec.shape.numel()));

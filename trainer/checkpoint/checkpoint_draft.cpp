@@ -17,7 +17,7 @@ namespace {
   fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
 }
 
-// Leaves drafts that cannot be removed now to the next save.
+// Ignores drafts that cannot be removed; the next save tries again.
 void remove_stale_drafts(const std::string& root) {
   std::vector<fs::path> stale;
   std::error_code error;
@@ -26,12 +26,12 @@ void remove_stale_drafts(const std::string& root) {
   for (const fs::path& path : stale) fs::remove_all(path, error);
 }
 
-// Moves a damaged folder of this step aside, which would otherwise block every save of a run that resumed from an older
+// Moves a damaged folder of this step aside. It would otherwise block every save of a run that resumed from an older
 // checkpoint.
 void move_damaged_aside(const std::string& folder) {
   std::error_code error;
   if (fs::symlink_status(folder, error).type() == fs::file_type::not_found) return;
-  if (error) fail(ErrorKind::io, fmt::format("cannot look at {}: {}", folder, error.message()));
+  if (error) fail(ErrorKind::io, fmt::format("cannot access {}: {}", folder, error.message()));
   try {
     verify_checkpoint(folder);
   } catch (const Error& e) {
@@ -54,7 +54,7 @@ void MadeFolders::make(const std::string& path) {
 }
 
 MadeFolders::~MadeFolders() {
-  for (const std::string& folder : made_) rmdir(folder.c_str());  // refuses links and folders that are not empty
+  for (const std::string& folder : made_) rmdir(folder.c_str());  // fails for links and for folders that are not empty
 }
 
 CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)

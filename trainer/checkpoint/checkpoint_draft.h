@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint_draft.h: a checkpoint that is being written, in a temporary folder that is either
-// renamed to the final one or removed.
+// trainer/checkpoint/checkpoint_draft.h: writes a checkpoint in a temporary folder, which is then either renamed to the
+// final name or removed.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Records the folders made for a checkpoint. The destructor removes the empty ones unless keep() was called.
+// Records the folders created for a checkpoint. Unless keep() is called, the destructor removes those that are empty.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -17,7 +17,7 @@ class MadeFolders {
   MadeFolders(const MadeFolders&) = delete;
   MadeFolders& operator=(const MadeFolders&) = delete;
 
-  void make(const std::string& path);  // with its parents; existing folders are not recorded
+  void make(const std::string& path);  // creates parents as needed; existing folders are not recorded
   void keep() { made_.clear(); }
 
  private:
@@ -26,16 +26,15 @@ class MadeFolders {
 
 class CheckpointDraft {
  public:
-  // Makes `root` and its parents if necessary (removed again without commit), and removes temporary folders of earlier
-  // saves. If the step's folder exists, throws an Error if it is intact, or renames it to step-N.damaged-PID if it is
-  // damaged.
+  // Creates `root` and its parents if necessary, and removes temporary folders of earlier saves. If the step's folder
+  // exists, throws an Error if it is intact and renames it to step-N.damaged-PID if it is damaged.
   CheckpointDraft(const std::string& root, CheckpointManifest manifest);
-  ~CheckpointDraft();  // removes what was written unless committed
+  ~CheckpointDraft();  // removes all files and new folders unless commit() succeeded
   CheckpointDraft(const CheckpointDraft&) = delete;
   CheckpointDraft& operator=(const CheckpointDraft&) = delete;
 
   const std::string& folder() const { return temporary_; }
-  void commit();  // manifest, fsync, rename, fsync of the parent
+  void commit();  // writes the manifest, calls fsync, renames the folder, calls fsync on its parent
 
   CheckpointManifest manifest;  // the caller adds the files that are written into folder()
 

@@ -23,8 +23,8 @@ std::vector<fs::directory_entry> list_folder(const std::string& root) {
   return entries;
 }
 
-// Returns the reason why `check` rejects the folder, or "". Throws if the folder cannot be read now: it may be intact,
-// and skipping it would lose the work since the one before it.
+// Returns the reason why `check` rejects the folder, or "". Throws an Error if the folder cannot be read, because it
+// may be intact, and skipping it would lose the work since the previous checkpoint.
 template <typename Check>
 std::string reason_against(const std::string& folder, Check check) {
   try {
@@ -33,7 +33,7 @@ std::string reason_against(const std::string& folder, Check check) {
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::io)
       fail(ErrorKind::io,
-           fmt::format("checkpoint {} cannot be read now: {}; try again, or move it away to resume from an earlier one",
+           fmt::format("cannot read checkpoint {}: {}; try again, or move it away to resume from an earlier one",
                        folder, e.what()));
     return e.what();
   }
@@ -67,7 +67,7 @@ std::set<std::string> targets_of_links(const std::string& root) {
 }
 
 void remove_checkpoint(const std::string& folder) {
-  const std::string temporary = temporary_name(folder);  // so that no reader sees a half-removed folder
+  const std::string temporary = temporary_name(folder);  // readers must not see a partly removed folder
   rename_durably(folder, temporary);
   std::error_code error;
   fs::remove_all(temporary, error);
@@ -98,9 +98,10 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
     report_passed_over(folder, reason);
   }
   if (folders.empty()) return std::nullopt;
-  fail(ErrorKind::checkpoint, fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move "
-                                          "the folder away, or restart with --train.fresh",
-                                          folders.size(), root));
+  fail(ErrorKind::checkpoint,
+       fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move that folder away, or "
+                   "restart with --train.fresh",
+                   folders.size(), root));
 }
 
 std::optional<std::string> pointed_at(const std::string& root, const std::string& pointer) {
@@ -112,11 +113,11 @@ std::optional<std::string> pointed_at(const std::string& root, const std::string
 
 std::string resolve_checkpoint(const std::string& given) {
   const std::string path = without_trailing_slash(given);
-  if (!fs::is_directory(path))  // or a dangling link
+  if (!fs::is_directory(path))  // for example, a dangling link
     fail(ErrorKind::checkpoint, fmt::format("{} is not a checkpoint: {}", path,
                                             fs::exists(path) ? "it is not a folder" : "there is no such folder"));
   if (fs::exists(fs::path(path) / kManifestName) || step_of_folder(fs::path(path).filename().string())) {
-    return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // the link may move during reading
+    return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // the link may change during reading
   }
   const std::string root = fs::is_directory(path + "/checkpoints") ? path + "/checkpoints" : path;
   if (const auto best = pointed_at(root, "best")) {
@@ -168,7 +169,7 @@ void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_
                        const std::vector<int64_t>& needed) {
   require(keep_last >= 1, ErrorKind::usage, "train.keep_last must be at least 1");
   const std::set<std::string> pointed = targets_of_links(root);
-  // Folders that are not valid checkpoints, or cannot be read, are neither counted nor removed.
+  // Folders that cannot be read or are not valid checkpoints are neither counted nor removed.
   const std::string good = newest_checkpoint_until(root, good_until);
   std::string next_good;
   for (const std::string& folder : step_folders(root)) {

@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr char kFormat[] = "weft-checkpoint";
-constexpr int64_t kNewestVersion = 3;  // version 1 keeps all tensors of a kind in one file
+constexpr int64_t kNewestVersion = 3;  // in version 1, all tensors of a kind are in one file
 
 // The last lines contain the digest of all bytes before them.
 constexpr size_t kSealBytes = 90;
@@ -44,7 +44,7 @@ std::string to_text(const CheckpointManifest& manifest) {
   return body + seal(body);
 }
 
-// True if the number of elements is so small that sums over a manifest's tensors cannot overflow.
+// True if the tensor is small enough that sums over a manifest's tensors cannot overflow.
 bool is_possible(const std::vector<int64_t>& shape) {
   constexpr int64_t kMax = int64_t{1} << 40;
   int64_t count = 1;
@@ -63,8 +63,8 @@ CheckpointManifest from_json(const json& all, const std::string& path) {
   if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
   const json& version = all.at("format_version");
   if (!version.is_number_integer() || version < 1 || version > kNewestVersion)
-    fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads 1 to {}", path,
-                                            printable(version.dump()), kNewestVersion));
+    fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads versions 1 to {}",
+                                            path, printable(version.dump()), kNewestVersion));
   CheckpointManifest manifest{.format_version = version.get<int64_t>()};
   manifest.step = whole<int64_t>(all.at("step"), "step", path);
   manifest.weft_version = all.at("weft_version").get<std::string>();
@@ -135,7 +135,7 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
   }
   const auto step = step_of_folder(std::filesystem::path(folder).filename().string());
   if (step && *step != manifest.step)
-    fail(ErrorKind::checkpoint, fmt::format("{}: step {} differs from the folder's name", path, manifest.step));
+    fail(ErrorKind::checkpoint, fmt::format("{}: its step {} differs from the folder's name", path, manifest.step));
   for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify_size(digest);
   return manifest;
 }

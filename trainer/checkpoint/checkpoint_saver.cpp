@@ -19,13 +19,13 @@ namespace {
 
 void add_small_files(RankFiles& files, const json& state, const CheckpointExtras& extras) {
   const std::string text = state.dump(2) + "\n";
-  if (json::parse(text) != state)  // a NaN, for instance
-    fail(ErrorKind::internal, "the trainer's state would not read back from JSON as it is");
+  if (json::parse(text) != state)  // for example, because of a NaN
+    fail(ErrorKind::internal, "the trainer's state changes when it is written to JSON and read back");
   files.add_text(kStateFile, text);
   files.add_text(kConfigFile, extras.config);
   for (const auto& [name, contents] : extras.files) {
     if (!is_plain_file_name(name) || name == kManifestName || name == kStateFile || name == kConfigFile)
-      fail(ErrorKind::usage, fmt::format("a checkpoint cannot contain a file '{}', or contains one already", name));
+      fail(ErrorKind::usage, fmt::format("a checkpoint must not contain '{}', or already contains this file", name));
     files.add_text(name, contents);
   }
 }
@@ -42,7 +42,7 @@ CheckpointManifest manifest_of(int64_t step, const std::vector<CheckpointFile>& 
   return manifest;
 }
 
-struct SetAtEnd {  // even after an exception, because the optimizer waits for it
+struct SetAtEnd {  // also after an exception, because the optimizer waits for the flag
   std::atomic<bool>& flag;
   ~SetAtEnd() {
     flag = true;
@@ -67,7 +67,7 @@ json to_json(const std::map<std::string, FileDigest>& digests) {
 
 void CheckpointSaver::start(Context& ctx, const std::string& root, const CheckpointContents& contents,
                             std::function<void(const std::string&)> after_commit, bool yields) {
-  require(!in_progress(), ErrorKind::internal, "a checkpoint cannot be saved while another one is");
+  require(!in_progress(), ErrorKind::internal, "a checkpoint cannot be saved during another save");
   frames_ = ErrorFrame::frames();
   Communicator& world = mesh_.world();
   const std::vector<CheckpointFile> files =

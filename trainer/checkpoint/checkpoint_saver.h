@@ -1,12 +1,12 @@
 // trainer/checkpoint/checkpoint_saver.h: saves checkpoints while training continues.
 //
-// Every rank writes some of the files (file_layout.h), in its own thread. The thread first copies what this rank
-// writes. Values and moments change only when the optimizer updates them, so the copy is made during the next step's
-// forward and backward pass, and only the update waits for it. When all ranks have written their files, a thread of the
-// main rank commits the folder. All ranks learn from a step's totals that a phase has ended everywhere, and call
-// advance() after the same step.
+// Every rank writes some of the files (file_layout.h) in its own thread. The thread first copies the tensors that this
+// rank writes. Values and moments change only when the optimizer updates them, so the copy is made during the next
+// step's forward and backward pass, and only the update waits for it. When all ranks have written their files, a thread
+// of the main rank commits the folder. The totals of each step tell all ranks whether a phase has ended on every rank,
+// so all of them call advance() after the same step.
 //
-// The threads call neither MPI nor CUDA, so start() copies what tp ranks hold in slices or a GPU holds in its memory.
+// The threads call neither MPI nor CUDA, so start() copies tensors that are split over tp or are in a GPU's memory.
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,16 @@
 
 namespace weft {
 
-struct CheckpointExtras {                         // small files that make a checkpoint usable on its own
+struct CheckpointExtras {                         // small files with which a checkpoint is self-contained
   std::string config;                             // text of config.cfg
-  std::map<std::string, std::string> files = {};  // name -> contents: the tokenizer models
+  std::map<std::string, std::string> files = {};  // the tokenizer models: name -> contents
 };
 
 struct CheckpointContents {
   int64_t step;
   const ParamStore& params;
   const std::vector<FlatState>& buffers;
-  const nlohmann::json& state;  // rank 0's, like the extras
+  const nlohmann::json& state;  // only rank 0's is used, like the extras
   const CheckpointExtras& extras;
 };
 
@@ -47,19 +47,20 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
-  // Starts a checkpoint under `root`. All ranks call it. `after_commit` runs in the main rank's thread, with the
-  // folder. With `yields`, the writing threads yield to computation. An intact folder of this step makes it throw an
-  // Error of kind io. A damaged one is renamed to step-N.damaged-PID. REQUIRES: no save is in progress.
+  // Starts a checkpoint under `root`. All ranks call it. `after_commit` is called with the folder in the main rank's
+  // thread. With `yields`, the writing threads have a lower priority than computation. If the step's folder exists,
+  // throws an Error of kind io if it is intact and renames it to step-N.damaged-PID if it is damaged. REQUIRES: no save
+  // is in progress.
   void start(Context& ctx, const std::string& root, const CheckpointContents& contents,
              std::function<void(const std::string&)> after_commit = {}, bool yields = false);
 
-  void wait_until_copied() const { copied_.wait(false); }  // call it before values or moments change
+  void wait_until_copied() const { copied_.wait(false); }  // must be called before values or moments change
   bool in_progress() const { return phase_ != Phase::none; }
-  bool is_ready() const;  // true if this rank's part of the phase has ended, so that advance() does not wait
+  bool is_ready() const;  // true if this rank's part of the phase has ended, so advance() does not wait for it
 
-  // Waits for the phase and agrees on its outcome. All ranks call it. Returns the folder after the last phase. A
-  // failure on one rank is thrown on all of them and ends the save. Then the temporary folder is removed, and older
-  // checkpoints are untouched. The kind is diverged if a value to be written is not finite.
+  // Waits until the phase has ended on all ranks. All ranks call it. Returns the folder after the last phase. If one
+  // rank fails, all ranks throw its Error, the save ends and the temporary folder is removed. Older checkpoints are
+  // untouched. The Error's kind is diverged if a value to be written is not finite.
   std::optional<std::string> advance();
   std::string finish();  // completes all remaining phases
 
@@ -73,7 +74,7 @@ class CheckpointSaver {
   const int64_t smallest_share_;
   Phase phase_ = Phase::none;
   std::string folder_;
-  std::vector<std::string> frames_;       // the caller's error frames, for the threads
+  std::vector<std::string> frames_;       // the caller's error frames, used in the threads
   std::optional<CheckpointDraft> draft_;  // on the main rank
   std::function<void(const std::string&)> after_commit_;
   std::atomic<bool> copied_ = true, given_up_ = false;

@@ -26,7 +26,7 @@ struct Writer {
   int64_t load = 0;  // bytes assigned so far
 };
 
-// Cuts the list of tensors wherever a writer has its share. Starts with `next`, and leaves the last writer there.
+// Assigns tensors to the writer `next` until it has its share, then to the writers after it. Updates `next`.
 std::vector<CheckpointFile> cut(const TensorSources& tensors, Writer& next, int64_t share, int writers) {
   std::vector<CheckpointFile> files;
   for (const auto& tensor : tensors) {

@@ -12,13 +12,13 @@
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values, on any device, perhaps without some of them. In its file each tensor
-// is called prefix + parameter name. If the state is sharded over dp, `flat` shows all of it only after gather(), until
-// the next state is gathered, and values written to it take effect with take(). All ranks of the dp group call these
-// together.
+// A flat buffer laid out like ParamStore's values, on any device; some parameters may be absent. In its file each
+// tensor is named prefix + parameter name. If the state is sharded over dp, `flat` contains all of it only from
+// gather() until another state is gathered, and values written to `flat` take effect with take(). All ranks of the dp
+// group call gather() and take() together.
 struct FlatState {
   std::string kind;    // "model", "optimizer" or "average"
-  std::string prefix;  // "" for values, "adam.m." for a moment, "average." for the average
+  std::string prefix;  // "" for values, "adam.m." for the first moment, "average." for the average
   ParamBuffer flat;
   std::function<void()> gather = {}, take = {};  // empty: not sharded
 };
@@ -31,10 +31,10 @@ struct TensorSource {  // where this rank keeps its slice of a stored tensor
   const FlatState* state;
 };
 
-using TensorSources = std::map<std::string, TensorSource>;  // by name, which is their order in a file
+using TensorSources = std::map<std::string, TensorSource>;  // by name, in the order of a file
 using FileLayout = std::map<std::string, TensorSources>;    // by kind
 
-// Throws an Error of kind internal if a buffer is not laid out like the parameters, or two tensors have the same name.
+// Throws an Error of kind internal if a buffer is not laid out like the parameters or two tensors have the same name.
 // REQUIRES: `buffers` outlive the result.
 FileLayout file_layout(const Context& ctx, const ParamStore& params, const std::vector<FlatState>& buffers);
 
@@ -46,9 +46,10 @@ struct CheckpointFile {
   TensorSources tensors;
 };
 
-// Divides the tensors' bytes evenly among `ranks` writers, but gives each at least `smallest_share` bytes. Rank 0
-// always writes the parameters as one file, model.safetensors. The optimizer's state is optimizer.safetensors or, with
-// several writers, optimizer-00001-of-00004.safetensors and so on. The weights' average is divided likewise.
+// Divides the tensors' bytes evenly among `ranks` writers, but gives each writer at least `smallest_share` bytes. Rank
+// 0 always writes the parameters, in the single file model.safetensors. The optimizer state is in optimizer.safetensors
+// or, if there are several writers, in optimizer-00001-of-00004.safetensors and so on. The average of the weights is
+// divided in the same way.
 std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int ranks, int64_t smallest_share);
 
 int64_t stored_bytes(const std::vector<CheckpointFile>& files, int writer);

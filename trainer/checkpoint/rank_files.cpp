@@ -21,12 +21,12 @@ void require_finite(const std::string& name, const std::vector<float>& values) {
                      name));
 }
 
-// Assembles the global values of a tensor from the slices of the ranks of `tp`.
+// Assembles the global values of a tensor from the slices held by the ranks of `tp`.
 class SliceGatherer {
  public:
   SliceGatherer(Context& ctx, Communicator& tp) : ctx_(ctx), tp_(tp) {}
 
-  // Fills `global` on the ranks where it is not nullptr. Every rank of tp calls it.
+  // Fills `global` on each rank that passes one (not nullptr). Every rank of tp calls it.
   void gather(const TensorSource& source, std::vector<float>* global) {
     const ParamSpec& spec = source.param->spec;
     const int64_t n = source.param->numel();

@@ -1,4 +1,4 @@
-// trainer/checkpoint/rank_files.h: copies and then writes the files of a checkpoint that belong to one rank.
+// trainer/checkpoint/rank_files.h: copies and then writes a rank's files of a checkpoint.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,17 @@ namespace weft {
 
 class RankFiles {
  public:
-  // Gathers each tensor, and copies it if this rank writes its file. On a CPU, tensors that are not split stay where
-  // they are until copy(). All ranks of `tp` call it for the same files, and all ranks of dp with the same `states`,
-  // which contain the tensors.
+  // Gathers each tensor, and copies it if this rank writes its file. On a CPU, tensors that are not split are copied
+  // later, in copy(). All ranks of `tp` pass the same files, and all ranks of dp pass the same `states`, which contain
+  // the tensors.
   RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::vector<CheckpointFile>& files,
             const std::vector<FlatState>& states);
 
   void add_text(const std::string& file, const std::string& text) { texts_[file] = text; }
 
-  void copy();  // copies the rest; afterwards the model's memory may change
-  // Writes new files, each followed by fsync, and frees each tensor's copy. Throws an Error of kind diverged before it
-  // makes the first file if a value is not finite. Returns early, without some files, if `given_up` becomes true.
+  void copy();  // copies the remaining tensors; then the model's memory may change
+  // Writes new files with fsync, and frees each tensor's copy. If a value is not finite, throws an Error of kind
+  // diverged before it creates the first file. Returns early, without the remaining files, if `given_up` becomes true.
   std::map<std::string, FileDigest> write(const std::string& folder, const std::atomic<bool>& given_up);
 
  private:

@@ -1,4 +1,4 @@
-// trainer/checkpoint/safetensors.cpp: implements a streaming writer, and a reader that checks every count and offset.
+// trainer/checkpoint/safetensors.cpp: implements a streaming writer and a reader that checks every count and offset.
 #include "trainer/checkpoint/safetensors.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-static_assert(std::endian::native == std::endian::little, "safetensors are little-endian and are read unconverted");
+static_assert(std::endian::native == std::endian::little, "safetensors are little-endian and are not converted");
 
 using nlohmann::json;
 
@@ -48,9 +48,9 @@ class EntryReader {
     entry.begin = count(offsets[0], "data_offsets");
     entry.end = count(offsets[1], "data_offsets");
     if (entry.begin > entry.end || entry.end > data_bytes)
-      refuse(fmt::format("data_offsets [{}, {}] outside the {} bytes of data", entry.begin, entry.end, data_bytes));
+      refuse(fmt::format("data_offsets [{}, {}] are outside the {} bytes of data", entry.begin, entry.end, data_bytes));
     if (entry.end - entry.begin != bytes)
-      refuse(fmt::format("{} bytes of data, but {} of shape {} need {}", entry.end - entry.begin, entry.dtype,
+      refuse(fmt::format("{} bytes of data, but dtype {} and shape {} need {}", entry.end - entry.begin, entry.dtype,
                          str(entry.shape), bytes));
     return entry;
   }
@@ -61,7 +61,7 @@ class EntryReader {
   }
 
   uint64_t count(const json& value, const char* field) const {
-    if (!value.is_number_unsigned()) refuse(fmt::format("{} contains something that is not a count", field));
+    if (!value.is_number_unsigned()) refuse(fmt::format("{} contains a value that is not a whole number", field));
     return value.get<uint64_t>();
   }
 
@@ -81,7 +81,7 @@ class EntryReader {
   const std::string& name_;
 };
 
-// The ranges must cover each byte of the data exactly once.
+// Throws an Error unless the ranges cover each byte of the data exactly once.
 void check_ranges(const std::string& path, const SafetensorsEntries& entries, uint64_t bytes) {
   std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
   for (const auto& item : entries) order.push_back(&item);
@@ -98,7 +98,7 @@ void check_ranges(const std::string& path, const SafetensorsEntries& entries, ui
   }
   if (position != bytes)
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: {} bytes of data, but the header describes {}", path, bytes, position));
+         fmt::format("{}: {} bytes of data, but the header describes {} bytes", path, bytes, position));
 }
 
 void check_metadata(const std::string& path, const json& metadata) {

@@ -1,7 +1,7 @@
-// trainer/checkpoint/safetensors.h: the public safetensors format: an 8-byte length, a JSON header, raw bytes.
+// trainer/checkpoint/safetensors.h: writes and reads the safetensors format: 8-byte length, JSON header, raw bytes.
 //
-// docs/formats/checkpoint-format.md specifies content and checks. The writer streams, so no tensor is copied. The reader checks
-// each count and offset against the file's size before it uses it.
+// docs/formats/checkpoint-format.md specifies contents and checks. The writer streams, so no tensor is copied. The
+// reader checks each count and offset against the file's size before using it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace weft {
 
 struct SafetensorsEntry {
   std::string dtype;           // "F32", "BF16", ...
-  std::vector<int64_t> shape;  // [] is one element
+  std::vector<int64_t> shape;  // []: a single element
   uint64_t begin = 0;          // byte offset from the end of the header
   uint64_t end = 0;
 };
@@ -36,17 +36,17 @@ class SafetensorsWriter {  // writes F32 tensors in byte order of their names
 
 using SafetensorsEntries = std::map<std::string, SafetensorsEntry>;
 
-// Parses the JSON header of a file with `data_bytes` after it. Error messages contain `path`.
+// Parses the JSON header of a file, which `data_bytes` bytes of data follow. Error messages contain `path`.
 SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t data_bytes, const std::string& path);
 
 class SafetensorsFile {
  public:
-  // Verifies the file's digest before it parses the header, if `expected` is given.
+  // Verifies the file's digest, if `expected` is given, before it parses the header.
   explicit SafetensorsFile(const std::string& path, const FileDigest* expected = nullptr);
 
   const std::string& path() const { return file_.path(); }
   const SafetensorsEntries& entries() const { return entries_; }
-  void read(const std::string& name, float* out) const;  // F32; F16 and BF16 are widened exactly
+  void read(const std::string& name, float* out) const;  // returns F32; F16 and BF16 are widened exactly
 
  private:
   CheckedReader file_;

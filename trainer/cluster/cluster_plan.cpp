@@ -1,4 +1,4 @@
-// trainer/cluster/cluster_plan.cpp: compares grids with one rank that trains alone.
+// trainer/cluster/cluster_plan.cpp: compares grids with a single rank that trains alone.
 #include "trainer/cluster/cluster_plan.h"
 
 #include <algorithm>
@@ -14,17 +14,17 @@ constexpr int64_t kMaxRanks = 1 << 20, kMaxTokens = 1 << 24;
 
 void check(const PlanRequest& r) {
   if (r.ranks < 1 || r.ranks > kMaxRanks)
-    fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 to {}", r.ranks, kMaxRanks));
+    fail(ErrorKind::usage, fmt::format("ranks = {}: must be between 1 and {}", r.ranks, kMaxRanks));
   if (r.tokens < 0 || r.tokens > kMaxTokens)
-    fail(ErrorKind::usage, fmt::format("tokens-per-rank = {}: give 0 to {}", r.tokens, kMaxTokens));
+    fail(ErrorKind::usage, fmt::format("tokens-per-rank = {}: must be between 0 and {}", r.tokens, kMaxTokens));
   if (r.valid_sentences < 0)
-    fail(ErrorKind::usage, fmt::format("valid-sentences = {}: give 0 or more", r.valid_sentences));
+    fail(ErrorKind::usage, fmt::format("valid-sentences = {}: must be 0 or more", r.valid_sentences));
   if (!(r.target_tokens >= 0))
-    fail(ErrorKind::usage, fmt::format("target-tokens = {}: give 0 or more", r.target_tokens));
+    fail(ErrorKind::usage, fmt::format("target-tokens = {}: must be 0 or more", r.target_tokens));
   check_machine(r.machine, r.ranks);
 }
 
-// Sets the step for `tokens` per rank: complete blocks of about batch.rows rows for each dp rank.
+// Sets blocks and rows so that a step has about `tokens` target rows per rank, in blocks of about batch.rows rows.
 RunConfig with_tokens(RunConfig c, int64_t tokens, int64_t dp, int64_t tp) {
   if (tokens == 0) return c;
   const int64_t of_dp_rank = tokens * tp, blocks = std::max<int64_t>(1, (of_dp_rank + c.batch.rows / 2) / c.batch.rows);
@@ -44,7 +44,7 @@ GridStep predict(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExc
   return predict_grid(r.machine, grid_config(r, dp, tp, exchange), exchange, r.valid_sentences);
 }
 
-std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // those that the number of ranks and the model allow
+std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // returns each tp that ranks and model allow
   std::vector<int64_t> all;
   for (int64_t tp = 1; tp <= std::min(r.ranks, r.config.model.heads); ++tp) {
     if (r.ranks % tp != 0 || (r.tp != 0 && tp != r.tp)) continue;
@@ -57,11 +57,11 @@ std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // those that the num
   }
   if (all.empty())
     fail(ErrorKind::usage,
-         fmt::format("tp = {}: {} ranks cannot form such a grid; leave it at 0 for all", r.tp, r.ranks));
+         fmt::format("tp = {}: {} ranks cannot form a grid with this tp; tp = 0 compares all grids", r.tp, r.ranks));
   return all;
 }
 
-// Names the largest part of the difference to separate ranks, each with its share of the tokens.
+// Returns the main reason why the grid is slower than separate ranks that each train on their share of the tokens.
 std::string binding_term(const GridStep& grid, const GridStep& alone) {
   const auto ranks = static_cast<double>(grid.config.parallel.dp * grid.config.parallel.tp);
   const StepSeconds &s = grid.seconds, &one = alone.seconds;

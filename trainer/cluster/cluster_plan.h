@@ -1,4 +1,4 @@
-// trainer/cluster/cluster_plan.h: predicts and compares every grid that a number of ranks can form.
+// trainer/cluster/cluster_plan.h: predicts and compares all grids of a given number of ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct PlanRequest {
   Machine machine;
   int64_t ranks = 1;
   int64_t tp = 0;      // only grids with this tp; 0: all
-  int64_t tokens = 0;  // target rows per rank and step; 0: the configuration's step, divided among the ranks
+  int64_t tokens = 0;  // target rows per rank and step; 0: the ranks divide the configured step
   std::vector<GradientExchange> exchanges{{}};
   int64_t valid_sentences = 3000;
   double target_tokens = 0;  // tokens of the whole run; 0: train.steps
@@ -22,19 +22,19 @@ struct PlanRequest {
 
 struct PlannedGrid {
   GridStep step;
-  double efficiency = 0;  // tokens per second relative to separate ranks; excludes saves and validations
-  std::string binds;      // the largest part of the difference
+  double efficiency = 0;  // speed relative to separate ranks, without saves and validations
+  std::string binds;      // the main reason why the grid is slower than separate ranks
   double hours = 0;       // duration of the whole run
 };
 
 struct ClusterPlan {
   PlanRequest request;
   GridStep alone;                  // one rank
-  std::vector<PlannedGrid> grids;  // first those that fit into memory, each group sorted by speed
+  std::vector<PlannedGrid> grids;  // grids that fit into memory, then the others; fastest first
   int64_t nodes() const { return (request.ranks + request.machine.node.ranks - 1) / request.machine.node.ranks; }
 };
 
-// Throws an Error of kind usage if request or machine are invalid, or no grid of these ranks can train the model.
+// Throws an Error of kind usage if request or machine are invalid, or if no grid of the ranks can train the model.
 ClusterPlan plan_cluster(const PlanRequest& request);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/cluster/collective_time.cpp: models rings and trees over two levels of links.
+// trainer/cluster/collective_time.cpp: models rings and trees over links within and between nodes.
 #include "trainer/cluster/collective_time.h"
 
 #include <algorithm>
@@ -9,14 +9,14 @@ namespace {
 
 double log2_up(int64_t n) { return n > 1 ? std::ceil(std::log2(static_cast<double>(n))) : 0; }
 
-// Returns the seconds per byte that a rank sends along the ring.
+// Returns the seconds per byte sent by a rank along the ring.
 double seconds_a_byte(const Machine& m, const Group& g) {
   const double within = g.of_node > 1 ? 1 / m.node.bandwidth : 0;
   const double between = g.nodes() > 1 ? 1 / (static_cast<double>(g.of_node) * m.network.bandwidth) : 0;
   return std::max(within, between);
 }
 
-// Returns the latency of `rounds` times around the ring: 1 for a reduce-scatter or an all-gather, 2 for an all-reduce.
+// Returns the latency of `rounds` rounds of the ring: 1 for a reduce-scatter or an all-gather, 2 for an all-reduce.
 double ring_latency(const Machine& m, const Group& g, double rounds) {
   const auto between = static_cast<double>(g.nodes() > 1 ? g.nodes() : 0);
   const double within = std::max(0.0, static_cast<double>(g.ranks - 1) - between);

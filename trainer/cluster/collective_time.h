@@ -1,4 +1,4 @@
-// trainer/cluster/collective_time.h: predicts the time of a collective in a group that spans nodes.
+// trainer/cluster/collective_time.h: predicts the time of collectives within and between nodes.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 namespace weft {
 
 struct Group {
-  int64_t ranks = 1, of_node = 1;  // all ranks, and ranks per node
+  int64_t ranks = 1, of_node = 1;  // ranks of the group: in total, and per node
   int64_t nodes() const { return (ranks + of_node - 1) / of_node; }
 };
 
-// Return the tp group and the dp group of a grid whose tp ranks are neighbors (parallel/mesh.h).
+// Return the tp group and the dp group of a grid in which tp ranks are neighbors (parallel/mesh.h).
 Group tp_group(const Machine& machine, int64_t tp);
 Group dp_group(const Machine& machine, int64_t dp, int64_t tp);
 
-// Return the latency plus the time of `bytes` on the slowest link. A link carries 2 (N - 1) / N of the bytes of an
-// all-reduce, half as many for a reduce-scatter or an all-gather (Patarasuk & Yuan 2009), and all bytes of a broadcast.
-// The ranks of a node share its links to other nodes. Latencies follow NCCL (src/graph/tuning.cc): a ring takes 2 (N -
-// 1) or N - 1 hops, and hops between nodes take longer; a tree takes two hops per rank of a node and per doubling of
-// nodes. An all-reduce uses the faster of the two, and the others use only rings.
+// Return the latency plus the time of `bytes` on the slowest link. A link carries 2(N-1)/N of the bytes in an
+// all-reduce, half of that in a reduce-scatter or an all-gather (Patarasuk & Yuan 2009), and all bytes in a broadcast.
+// The ranks of a node share its links to other nodes. Latencies follow NCCL (src/graph/tuning.cc). A ring takes 2(N-1)
+// hops for an all-reduce and N-1 otherwise, and hops between nodes take longer. A tree takes two hops per other rank of
+// the node and per doubling of nodes. An all-reduce uses ring or tree, whichever is faster; others use rings.
 double all_reduce_seconds(const Machine& machine, const Group& group, double bytes);
 double reduce_scatter_seconds(const Machine& machine, const Group& group, double bytes);  // bytes of the whole tensor
 double all_gather_seconds(const Machine& machine, const Group& group, double bytes);      // bytes of the whole tensor
 double broadcast_seconds(const Machine& machine, const Group& group, double bytes);
 
-double sent_bytes(const Group& group, double bytes);  // sent by a rank in a ring all-reduce
+double sent_bytes(const Group& group, double bytes);  // bytes sent by a rank in a ring all-reduce
 
 // Returns the time to exchange a few numbers per rank between the hosts' processes over MPI.
 double host_exchange_seconds(const Machine& machine, int64_t ranks, double bytes_of_a_rank);

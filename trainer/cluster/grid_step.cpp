@@ -1,4 +1,4 @@
-// trainer/cluster/grid_step.cpp: times the ops and collectives of a rank and combines them.
+// trainer/cluster/grid_step.cpp: times the ops and collectives of a rank and adds them up to a step.
 #include "trainer/cluster/grid_step.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 using Op = OpTrace::Op;
 
-constexpr double kPlannedRows = 4096;  // rows of the block that processor.planner refers to
+constexpr double kPlannedRows = 4096;  // rows of the block to which processor.planner refers
 
 // Times the ops and collectives of a rank.
 class RankTimes {
@@ -34,13 +34,13 @@ class RankTimes {
 
   const Group& dp() const { return dp_; }
 
-  // Returns the blocks of the busiest rank, in units of a block during which all ranks compute. Where ranks share
-  // cores, its last block is faster while others wait.
+  // Returns the time of the busiest rank's blocks, in units of a block during which all ranks compute. Its last block
+  // is faster if ranks share cores and other ranks have no block left.
   double passes(int64_t blocks) const { return static_cast<double>(blocks - 1) + last_share_; }
 
   double start_of_block() const { return sharing_ * m_.processor.block_seconds; }
 
-  // Returns the seconds of computation, or of a collective over tp.
+  // Returns the seconds that a computation or a collective over tp takes.
   double seconds(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     return sharing_ * op.cost.flops / m_.processor.flops;
@@ -51,7 +51,7 @@ class RankTimes {
     return sharing_ * op.cost.bytes / m_.processor.update_bandwidth;
   }
 
-  // Returns the seconds to convert gradients to the wire type, and those that this rank updates back.
+  // Returns the seconds to convert all gradients to the wire type, and the gradients that this rank uses back to f32.
   double casts(double parameters, const GradientExchange& exchange) const {
     if (exchange.wire == DType::f32 || dp_.ranks == 1) return 0;
     const double updated = exchange.sharded ? parameters / static_cast<double>(dp_.ranks) : parameters;
@@ -64,7 +64,8 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
-  // Returns the seconds of Muon's exchange. GPUs send all parts at once, CPUs in turn (Communicator::all_gather_v).
+  // Returns the seconds of Muon's exchange. GPUs send all parts at the same time; CPUs send them one after the other
+  // (Communicator::all_gather_v).
   double exchange(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     if (m_.is_gpu()) return weights(op.cost.bytes);
@@ -75,7 +76,7 @@ class RankTimes {
   }
 
  private:
-  // Returns the ranks per core when `dp_ranks` dp ranks compute at a time.
+  // Returns the ranks per core while `dp_ranks` dp ranks compute.
   double ranks_of_core(int64_t dp_ranks) const {
     if (m_.node.cores == 0) return 1;
     const auto ranks = static_cast<double>(std::min(dp_ranks * tp_.ranks, m_.node.ranks));
@@ -91,18 +92,18 @@ class RankTimes {
   const Machine& m_;
   Group dp_, tp_;
   double sharing_ = 1;     // ranks per core
-  double last_share_ = 1;  // time of a rank's last block relative to others
+  double last_share_ = 1;  // time of a rank's last block relative to its other blocks
 };
 
-// Weights are gathered bucket by bucket during the next forward pass. The pass waits for the first bucket, and at its
-// end for what is not yet gathered.
+// Weights are gathered bucket by bucket during the next forward pass. The pass waits for the first bucket before it
+// starts, and at its end for the buckets that are not yet gathered.
 Timeline gather_beside(double forward, double gather, int64_t buckets, double lost) {
   if (gather == 0 || buckets == 0) return {};
   const double first = gather / static_cast<double>(buckets), hidden = std::min(gather - first, forward);
   return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
 }
 
-// A save copies its part from a GPU while training waits. Files are written meanwhile, until the next save starts.
+// Training waits while a save copies from a GPU. Files are then written during training, until the next save at most.
 double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
   if (c.train.save_every == 0) return 0;
   const double bytes = 3 * sizeof(float) * parameters, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);
@@ -133,7 +134,7 @@ struct Work {
   const Machine& machine;
   RunConfig config;
   GradientExchange exchange;
-  int64_t sentences, blocks;  // in the validation set; maximum per rank
+  int64_t sentences, blocks;  // sentences of the validation set; maximum number of blocks per rank
   Step data;                  // one block
   StepOps ops;
   RankTimes times;
@@ -173,7 +174,7 @@ struct Work {
     return synthetic_step(c, 0, 1);
   }
 
-  // A sharded optimizer keeps the model's vectors in f32 and replicated on each rank.
+  // A sharded optimizer keeps the model's vectors replicated on each rank, in f32.
   double wire_bytes(const Op& op) const {
     const bool rounded = !exchange.sharded || op.name == std::string_view(kDpReduceScatter);
     return rounded ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
@@ -265,9 +266,10 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
   if (c.train.precision == Precision::automatic)
     c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
   if (measured != Precision::automatic && measured != c.train.precision)
-    fail(ErrorKind::usage, fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: "
-                                       "measure it with weft bench --machine --precision={1}",
-                                       name_of_enum(measured), name_of_enum(c.train.precision)));
+    fail(ErrorKind::usage,
+         fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: measure them with "
+                     "weft bench --machine --precision={1}",
+                     name_of_enum(measured), name_of_enum(c.train.precision)));
   if (c.train.cuda_graph == CudaGraph::automatic)
     c.train.cuda_graph = machine.is_gpu() ? CudaGraph::on : CudaGraph::off;
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})

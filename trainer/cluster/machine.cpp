@@ -9,9 +9,9 @@
 namespace weft {
 namespace {
 
-void require_positive(double value, const char* key, const char* when) {
+void require_positive(double value, const char* key, const char* use) {
   if (value > 0) return;
-  fail(ErrorKind::usage, fmt::format("{} is not given: a machine {} needs it", key, when));
+  fail(ErrorKind::usage, fmt::format("{} is missing: give a value above 0, which is needed to predict {}", key, use));
 }
 
 }  // namespace
@@ -38,14 +38,14 @@ void check_machine(const Machine& m, int64_t ranks) {
   if (m.node.ranks < 1) fail(ErrorKind::usage, fmt::format("node.ranks = {} must be at least 1", m.node.ranks));
   if (m.node.cores < 0) fail(ErrorKind::usage, fmt::format("node.cores = {} must be at least 0", m.node.cores));
   if (m.processor.lost_to_collectives > 1)
-    fail(ErrorKind::usage, fmt::format("processor.lost_to_collectives = {} is a share: at most 1",
-                                       m.processor.lost_to_collectives.value));
-  require_positive(m.processor.flops, "processor.flops", "that computes");
-  require_positive(m.processor.update_bandwidth, "processor.update_bandwidth", "that trains");
-  require_positive(m.processor.sentences, "processor.sentences", "that validates");
-  require_positive(m.disk.bandwidth, "disk.bandwidth", "that saves");
-  if (ranks > 1 && m.node.ranks > 1) require_positive(m.node.bandwidth, "node.bandwidth", "with several ranks a node");
-  if (ranks > m.node.ranks) require_positive(m.network.bandwidth, "network.bandwidth", "with several nodes");
+    fail(ErrorKind::usage,
+         fmt::format("processor.lost_to_collectives = {} must be at most 1", m.processor.lost_to_collectives.value));
+  require_positive(m.processor.flops, "processor.flops", "a step");
+  require_positive(m.processor.update_bandwidth, "processor.update_bandwidth", "a step");
+  require_positive(m.processor.sentences, "processor.sentences", "validations");
+  require_positive(m.disk.bandwidth, "disk.bandwidth", "saves");
+  if (ranks > 1 && m.node.ranks > 1) require_positive(m.node.bandwidth, "node.bandwidth", "several ranks per node");
+  if (ranks > m.node.ranks) require_positive(m.network.bandwidth, "network.bandwidth", "several nodes");
 }
 
 }  // namespace weft

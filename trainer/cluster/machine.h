@@ -1,4 +1,4 @@
-// trainer/cluster/machine.h: describes a machine for `weft plan`: configs/machines/*.cfg.
+// trainer/cluster/machine.h: describes a machine for `weft plan` (configs/machines/*.cfg).
 #pragma once
 
 #include <concepts>
@@ -13,12 +13,12 @@ namespace weft {
 enum class ConstantOrigin : uint8_t { assumed, given, measured, fitted };
 constexpr EnumNames<ConstantOrigin, 4> enum_names(ConstantOrigin) {
   return {{{"assumed", ConstantOrigin::assumed},
-           {"given", ConstantOrigin::given},  // by a data sheet, a source, or the user
+           {"given", ConstantOrigin::given},  // from a data sheet, a publication, or the user
            {"measured", ConstantOrigin::measured},
-           {"fitted", ConstantOrigin::fitted}}};  // to measurements of whole steps
+           {"fitted", ConstantOrigin::fitted}}};  // to measured times of complete steps
 }
 
-// A number and its origin, as text "45e9 assumed". Without a word the origin is `given`.
+// A number and its origin, written as "45e9 assumed". If the text contains only a number, the origin is `given`.
 struct Constant {
   double value = 0;
   ConstantOrigin origin = ConstantOrigin::assumed;
@@ -26,14 +26,13 @@ struct Constant {
   operator double() const { return value; }
   template <std::integral T>
   operator T() const = delete;          // a share would become 0
-  bool parse(const std::string& text);  // false without a change unless it is a finite number >= 0 with or without a
-                                        // word
+  bool parse(const std::string& text);  // changes nothing and returns false if the text is not valid (kAllowed)
   std::string text() const;
   static constexpr char kAllowed[] =
-      "a number, 0 or more, then measured, given, assumed or fitted, such as '45e9 given'";
+      "a number of 0 or more and its origin (measured, given, assumed or fitted), for example '45e9 given'";
 };
 
-struct ProcessorConfig {  // one rank's
+struct ProcessorConfig {  // for one rank
   Precision precision = Precision::automatic;
   Constant flops, block_seconds, update_bandwidth, memory, copy_bandwidth;
   Constant lost_to_collectives{0.1}, sentences{100}, planner{0.48e-3};
@@ -41,15 +40,15 @@ struct ProcessorConfig {  // one rank's
   template <typename V>
   void fields(V& v) {
     v("precision", precision, "train.precision in which the rates below were measured; auto = any");
-    v("flops", flops, "FLOP/s of matrix products and attention in a pass, including the time of all other operations");
+    v("flops", flops, "FLOP/s: FLOPs of matrix products and attention per second of forward and backward passes");
     v("block_seconds", block_seconds, "additional seconds per block");
-    v("update_bandwidth", update_bandwidth, "bytes per second that zeroing, norm and Adam read and write");
-    v("memory", memory, "bytes of a GPU's memory; 0 = a CPU, or do not compare");
-    v("copy_bandwidth", copy_bandwidth, "bytes per second from a GPU to its host; 0 = the same memory");
+    v("update_bandwidth", update_bandwidth, "bytes per second read and written by zeroing, norm and Adam");
+    v("memory", memory, "memory of a GPU in bytes; 0 = a CPU, or do not check the memory");
+    v("copy_bandwidth", copy_bandwidth, "bytes per second copied from a GPU to its host; 0 = they share memory");
     v("lost_to_collectives", lost_to_collectives,
-      "share of the computing speed that a collective takes from simultaneous computation; 1 = all of it, no overlap");
-    v("sentences", sentences, "sentences per second that a rank translates in validations");
-    v("planner", planner, "CPU seconds to plan and read a block of 4,096 rows, in parallel with the computation");
+      "share of its speed that computation loses while a collective runs; 1 = all of it (no overlap)");
+    v("sentences", sentences, "sentences per second translated by a rank in validations");
+    v("planner", planner, "CPU seconds to plan and read a block of 4,096 rows, in parallel with computation");
   }
 };
 
@@ -59,9 +58,9 @@ struct NodeConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("ranks", ranks, "ranks per node: its GPUs");
-    v("cores", cores, "cores that the ranks of a node share, one per thread; 0 = each rank has its own processor");
-    v("bandwidth", bandwidth, "bytes per second that a rank sends within its node in collectives (bus bandwidth)");
+    v("ranks", ranks, "ranks per node, usually its number of GPUs");
+    v("cores", cores, "cores shared by the ranks of a node; 0 = each rank has its own processor");
+    v("bandwidth", bandwidth, "bytes per second sent by a rank within its node in collectives (bus bandwidth)");
     v("latency", latency, "seconds to start a collective");
     v("hop", hop, "seconds per hop between ranks of a node in a collective");
   }
@@ -72,10 +71,10 @@ struct NetworkConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("bandwidth", bandwidth, "bytes per second that a rank sends to other nodes");
-    v("hop", hop, "seconds per hop between nodes in a collective; a tree takes two per doubling of nodes");
-    v("host_latency", host_latency, "seconds per message between hosts' processes; an exchange takes log2(ranks)");
-    v("spread", spread, "seconds per step and doubling of nodes in which ranks wait for the slowest one");
+    v("bandwidth", bandwidth, "bytes per second sent by a rank to other nodes");
+    v("hop", hop, "seconds per hop between nodes in a collective; a tree has two hops per doubling of nodes");
+    v("host_latency", host_latency, "seconds per message between hosts; an exchange takes log2(ranks) messages");
+    v("spread", spread, "seconds per step that ranks wait for the slowest rank, for each doubling of nodes");
   }
 };
 
@@ -84,7 +83,7 @@ struct DiskConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("bandwidth", bandwidth, "bytes per second that all ranks together write to the run's folder");
+    v("bandwidth", bandwidth, "bytes per second written to the run's folder by all ranks together");
   }
 };
 

@@ -1,4 +1,4 @@
-// trainer/cluster/measured_machine.cpp: computes rates from times.
+// trainer/cluster/measured_machine.cpp: computes a machine's rates from measured times.
 #include "trainer/cluster/measured_machine.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ double seconds_of(const NamedSeconds& all, std::string_view name) {
   return seconds;
 }
 
-Constant measured(double value) {  // to four digits, because more would be noise
+Constant measured(double value) {  // rounds to four digits, because more would be noise
   const double unit = value > 0 ? std::pow(10, std::floor(std::log10(value)) - 3) : 1;
   return {.value = std::round(value / unit) * unit, .origin = ConstantOrigin::measured};
 }
@@ -35,7 +35,7 @@ void measure_processor(const BenchReport& report, ProcessorConfig& into) {
   double flops = 0, update_flops = 0, bytes = 0;
   for (const OpTrace::Op& op : ops.block) flops += static_cast<double>(blocks) * op.cost.flops;
   for (const OpTrace::Op& op : ops.step) {
-    update_flops += op.cost.flops;  // Muon's products, which are as fast as the others
+    update_flops += op.cost.flops;  // Muon's products, assumed to be as fast as other products
     bytes += op.cost.flops > 0 ? 0 : op.cost.bytes;
   }
   const StepTimes& step = report.step;
@@ -44,7 +44,7 @@ void measure_processor(const BenchReport& report, ProcessorConfig& into) {
   into.update_bandwidth = measured(bytes / (seconds_of(step.phases, "optimizer") - update_flops / into.flops));
 }
 
-// The smallest tensor measures the latency; the largest one measures the bandwidth through memory, as for gradients.
+// The smallest tensor shows the latency, and the largest one the bandwidth through memory, as for gradients.
 void measure_links(const BenchReport& report, Machine& into) {
   if (report.all_reduce.empty()) return;
   const auto by_bytes = [](const AllReduceRate& a, const AllReduceRate& b) { return a.bytes < b.bytes; };

@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// Returns a node with the report's ranks. The rates come from its step, so they hold for similar models and blocks.
-// What a bench does not measure keeps its default and is marked as assumed.
+// Returns a machine with one node that has the report's ranks. The rates come from the report's step, so they hold for
+// similar models and blocks. Constants that a bench does not measure keep their defaults and are marked as assumed.
 Machine measured_machine(const BenchReport& report);
 
 }  // namespace weft

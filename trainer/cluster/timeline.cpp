@@ -7,7 +7,7 @@ namespace weft {
 
 Timeline timeline_of(const std::vector<TimedOp>& ops, double lost) {
   Timeline line;
-  double now = 0, free = 0;  // time of the computation; end of the last collective
+  double now = 0, free = 0;  // current time of the computation; end of the last collective
   for (const TimedOp& op : ops) {
     switch (op.kind) {
       case TimedKind::compute: {

@@ -8,14 +8,14 @@ namespace weft {
 
 enum class TimedKind : uint8_t { compute, tp, dp };
 
-struct TimedOp {  // in program order; a collective stands where it starts
+struct TimedOp {  // in program order; a collective is listed where it starts
   TimedKind kind = TimedKind::compute;
   double seconds = 0;
 };
 
 struct Timeline {      // seconds
   double compute = 0;  // without collectives
-  double tp = 0;       // collectives of tensor parallelism, which computation waits for
+  double tp = 0;       // collectives of tensor parallelism, for which computation waits
   double dp = 0;       // all-reduces of gradients, during and after computation
   double exposed = 0;  // the part of dp after computation
   double slowed = 0;   // additional time of computation due to collectives

@@ -11,12 +11,12 @@ namespace {
 
 constexpr const char* kNotGiven = "not given";
 
-// True for an option that represents a stage of the data, or its schedule, where the other configuration lacks it.
+// True for the option that stands for a complete stage, or its schedule, if only one of the configurations has it.
 bool begins_stage_or_schedule(const std::string& option) {
   return option.starts_with("stage.") && (option.ends_with(".mix") || option.ends_with(".schedule.kind"));
 }
 
-bool decays_until_its_end(const ScheduleConfig& s) {  // the end of the stage or the run
+bool decays_until_its_end(const ScheduleConfig& s) {  // until the end of the stage or the run
   return s.decay_steps == 0 && decays(s.kind);
 }
 
@@ -48,25 +48,25 @@ class TrainingOptions {
   }
 
   size_t num_past_;
-  std::vector<std::string> begun_, past_;     // "stage.NAME."; begun_: in either configuration
-  const ScheduleConfig* schedule_;            // current schedule: the run's, or the last one that a stage has
+  std::vector<std::string> begun_, past_;     // "stage.NAME."; begun_ lists stages of both configurations
+  const ScheduleConfig* schedule_;            // current schedule: of the last stage that has one, or the run's
   const StageConfig* of_schedule_ = nullptr;  // the stage with that schedule
 };
 
 const char* reason_to_refuse(OnResume on_resume) {
   if (on_resume == OnResume::order) return "the run could not continue at its position in the data";
-  if (on_resume == OnResume::optimizer) return "the optimizer's state would not fit";
-  return on_resume == OnResume::model ? "its parameters belong to another model" : nullptr;
+  if (on_resume == OnResume::optimizer) return "the optimizer state would not fit";
+  return on_resume == OnResume::model ? "its parameters belong to a different model" : nullptr;
 }
 
-// A checkpoint keeps y and z of schedule-free steps. The average x is computed from them with the beta1 of its steps
-// (docs/optimizers.md).
+// A checkpoint of a schedule-free run contains y and z. The average x is computed from them with the beta1 that the run
+// used (docs/optimizers.md).
 void require_same_average(const RunConfig& from, const RunConfig& to) {
   const auto is_free = [](const RunConfig& c) { return c.optimizer.kind == OptimizerKind::schedule_free; };
   if (is_free(from) && is_free(to) && from.optimizer.beta1 != to.optimizer.beta1)
     fail(ErrorKind::usage,
          fmt::format("optimizer.beta1 = {} cannot become {} in a run with optimizer.kind = schedule_free, whose "
-                     "average was made with it: keep it, or start a new run from its weights (train.init)",
+                     "average depends on it: use the old value, or start a new run from its weights (train.init)",
                      from.optimizer.beta1, to.optimizer.beta1));
 }
 
@@ -94,17 +94,18 @@ void require_resumable(const RunConfig& from, const RunConfig& to, size_t num_st
   const std::vector<ChangedOption> changed = changed_options(from, to);
   for (const ChangedOption& o : changed)
     if (const char* reason = reason_to_refuse(o.on_resume))
-      fail(ErrorKind::usage, fmt::format("the run started with {} = {}, now it is {}: {}; use the old value, or "
-                                         "another --train.output, or --train.fresh=true",
-                                         o.name, printable(o.from), printable(o.to), reason));
+      fail(ErrorKind::usage,
+           fmt::format("the run started with {} = {}, but it is now {}: {}; use the old value, a different "
+                       "--train.output, or --train.fresh=true",
+                       o.name, printable(o.from), printable(o.to), reason));
   const TrainingOptions options(from, to, num_stages);
   std::string list;
   for (const ChangedOption& o : changed)
     if (!allow_changes && options.contains(o))
       list += fmt::format("{}{} = {} (now {})", list.empty() ? "" : ", ", o.name, printable(o.from), printable(o.to));
   if (!list.empty())
-    fail(ErrorKind::usage, fmt::format("the run was trained with {}: use the old values, or another --train.output, or "
-                                       "--train.allow_changes=true to resume with the new ones",
+    fail(ErrorKind::usage, fmt::format("the run was trained with {}: use the old values, a different --train.output, "
+                                       "or --train.allow_changes=true to resume with the new values",
                                        list));
 }
 
@@ -112,8 +113,8 @@ void require_same_model(const ModelConfig& in_folder, const ModelConfig& now, co
   const RunConfig before{.model = in_folder}, own{.model = now};
   for (const ChangedOption& o : changed_options(before, own))
     if (o.on_resume == OnResume::model)
-      fail(ErrorKind::usage, fmt::format("the model of {} has {} = {}, but this run's has {}: use that value", folder,
-                                         o.name, printable(o.from), printable(o.to)));
+      fail(ErrorKind::usage, fmt::format("the model in {} has {} = {}, but this run has {}: use the value of the model",
+                                         folder, o.name, printable(o.from), printable(o.to)));
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/config/changed_options.h: compares two configurations, and decides which changes a resumed run may have.
+// trainer/config/changed_options.h: compares configurations, and decides which options may change on resuming.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ struct ChangedOption {
   OnResume on_resume;
 };
 
-// Returns options with different values, in the order of `to`. A stage of the data, or a stage's schedule, that only
-// one of the two has is listed by its first option, with "not given" for the other.
+// Returns the options with different values, in the order of `to`. If only one configuration has a stage of the data,
+// or a schedule for it, the stage or schedule is listed as its first option, with "not given" as the other value.
 std::vector<ChangedOption> changed_options(const RunConfig& from, const RunConfig& to);
 
-// Throws an Error of kind usage that names what has changed since a run started but must not. It looks first for
-// options that no run can change (OnResume) and then, unless `allow_changes`, for those with which the run would train
-// differently. These are the options marked as such and, for the first `num_stages` stages of the data, which have
-// started, the schedules, the ends of all but the last one, and the steps over which that one decays.
+// Throws an Error of kind usage that names options that have changed since a run started but must not. First it checks
+// options that no run can change (OnResume) and then, unless `allow_changes`, options that change the training: those
+// marked as such and, for the `num_stages` stages that have started, their schedules, the ends of all but the last
+// stage, and the steps over which the last one decays.
 void require_resumable(const RunConfig& from, const RunConfig& to, size_t num_stages, bool allow_changes);
 
-// Throws an Error of kind usage that names an option in which the model of a checkpoint in `folder` differs from this
-// run's, if the names and shapes of its tensors do not show it.
+// Throws an Error of kind usage that names an option with which the model of a checkpoint in `folder` differs from this
+// run's, even if all tensors have the same names and shapes.
 void require_same_model(const ModelConfig& in_folder, const ModelConfig& now, const std::string& folder);
 
 }  // namespace weft

@@ -26,23 +26,23 @@ constexpr size_t kLongestQuote = 200;
 
 constexpr size_t kLargestFile = 1 << 20;  // bytes, far more than any configuration needs
 
-// Rejects binary files, which must not be printed to a terminal.
+// Rejects binary files, because messages with their content could disturb a terminal.
 void require_text(const std::string& text, const std::string& file_name) {
   const bool control = std::any_of(text.begin(), text.end(), [](unsigned char c) {
     return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
   });
   if (text.size() > kLargestFile || control || find_invalid_utf8(text) != std::string::npos)
-    fail(ErrorKind::usage,
-         fmt::format("{} is not a configuration: give a .cfg, which is a small text file", file_name));
+    fail(ErrorKind::usage, fmt::format("{} is not a configuration file: a .cfg is a small text file", file_name));
 }
 
-// Rejects values that would not read back: a `#` would silently cut off the rest of a value.
+// Rejects values that would not read back equal. For example, a `#` would cut off the rest of a value.
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
-    fail(ErrorKind::usage, fmt::format("{} = '{}': a .cfg cannot contain '#', line ends or outer spaces; choose "
-                                       "another path, or put a command into a script",
-                                       field.key, value));
+    fail(ErrorKind::usage,
+         fmt::format("{} = '{}': a value in a .cfg cannot contain '#', line ends or outer spaces; use "
+                     "a different path, or put the command into a script",
+                     field.key, value));
 }
 
 std::string unknown_key(const std::string& key, const std::vector<Field>& fields, const std::string& command) {
@@ -50,11 +50,11 @@ std::string unknown_key(const std::string& key, const std::vector<Field>& fields
   for (const Field& field : fields) keys.push_back(field.key);
   const std::string nearest = nearest_name(key, keys);
   return fmt::format("unknown key '{}'{}", printable(key),
-                     nearest.empty() ? fmt::format("; `weft {} --help` lists them all", command)
+                     nearest.empty() ? fmt::format("; `weft {} --help` lists all keys", command)
                                      : fmt::format("; did you mean '{}'?", nearest));
 }
 
-// Adds the stages that a file mentions, in its order, even those whose section has no options.
+// Adds the stages that a file mentions, in the order of the file, including stages whose section is empty.
 void add_stages(const std::vector<CfgOption>& options, const std::string& file_name, RunConfig& config) {
   for (const CfgOption& option : options) {
     try {
@@ -144,9 +144,10 @@ void add_stage_of(const std::string& key, RunConfig& config) {
   const bool plain =
       std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
   if (name.empty() || !plain || dot == std::string::npos)
-    fail(ErrorKind::usage, fmt::format("'{}': an option of a stage is stage.NAME.key, such as stage.1.mix; names "
-                                       "contain only letters, digits, - and _",
-                                       printable(key)));
+    fail(ErrorKind::usage,
+         fmt::format("'{}' is not an option of a stage: use stage.NAME.key, for example stage.1.mix, where NAME "
+                     "contains only letters, digits, - and _",
+                     printable(key)));
   auto stage = std::ranges::find(config.stages, name, &StageConfig::name);
   if (stage == config.stages.end()) stage = config.stages.insert(stage, {.name = name});
   if (key.substr(dot).starts_with(".schedule.")) stage->has_schedule = true;

@@ -1,7 +1,7 @@
-// trainer/config/fields.h: lists a struct's options as named texts, for command line, .cfg file and --help.
+// trainer/config/fields.h: lists a struct's options by name and as text, for command line, .cfg files and --help.
 //
-// A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field is bound to a member: set()
-// parses a text into it, or throws an Error with the allowed values; get() prints it so that set() reads it back equal.
+// A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field is bound to a member. set()
+// parses a text into it, or throws an Error with the allowed values. get() returns a text that set() reads back equal.
 // REQUIRES: the struct outlives its Fields.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Field {
   fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, printable(text), allowed));
 }
 
-// A type with its own text. parse() returns false for a text that kAllowed does not describe.
+// A type that defines its own text. parse() returns false unless kAllowed describes the text.
 template <typename T>
 concept parses_itself = requires(T value, const std::string& text) {
   { value.parse(text) } -> std::same_as<bool>;
@@ -85,7 +85,7 @@ std::string print_value(const T& value) {
   }
 }
 
-// Returns all texts that a bool or an enum takes; empty for other types.
+// Returns all texts that a bool or an enum accepts, and an empty list for other types.
 template <typename T>
 std::vector<std::string> choices_of() {
   std::vector<std::string> names;

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kLongestName = 100;  // bytes; computing distances of longer texts would take seconds
+constexpr size_t kLongestName = 100;  // bytes; computing distances between longer texts would take seconds
 
 }  // namespace
 

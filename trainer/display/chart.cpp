@@ -45,7 +45,7 @@ Points drawable_points(const ChartSeries& series) {
   return points;
 }
 
-// A character cell is one dot in ASCII, 2 x 4 dots in braille. A cell belongs to the series that was drawn last.
+// A character cell is one dot in ASCII and 2 x 4 dots in braille. A cell belongs to the series drawn last.
 class Canvas {
  public:
   Canvas(int columns, int rows, bool utf8)
@@ -63,7 +63,7 @@ class Canvas {
     dots_[cell] |= utf8_ ? kBits[from_top % 4][x % 2] : 1;
   }
 
-  // Draws a line dot by dot, at least one per column.
+  // Draws a line with at least one dot per column.
   void line(int x0, int y0, int x1, int y1, int series) {
     const int steps = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
     const auto between = [&](int from, int to, int i) {
@@ -72,7 +72,7 @@ class Canvas {
     for (int i = 0; i <= steps; ++i) dot(between(x0, x1, i), between(y0, y1, i), series);
   }
 
-  void mark(int x, int y) {  // marks values of the second series with one sign each
+  void mark(int x, int y) {  // marks a value of the second series with one character
     const int from_top = dots_high() - 1 - y;
     const int cell = utf8_ ? from_top / 4 * columns_ + x / 2 : from_top * columns_ + x;
     owner_[cell] = 1;
@@ -118,7 +118,7 @@ void draw_series(Canvas& canvas, const Points& points, const AxisRange& x, const
     canvas.mark(x.place(step, canvas.dots_wide()), y.place(value, canvas.dots_high()));
 }
 
-// The points of each series and the ranges of the axes that they need, infinite if no point can be drawn.
+// The points of each series, and the axis ranges that they need (infinite if no point can be drawn).
 struct Plot {
   std::vector<Points> points;
   AxisRange x;

@@ -9,7 +9,7 @@ namespace weft {
 
 struct ChartSeries {
   std::string name;                               // "loss"
-  std::vector<std::pair<double, double>> points;  // step or another position, and value; ordered by position
+  std::vector<std::pair<double, double>> points;  // position (for example, the step) and value; ordered by position
 };
 
 struct ChartOptions {
@@ -18,10 +18,9 @@ struct ChartOptions {
   std::string axis = "step";    // label of the horizontal axis
 };
 
-// Draws the first series on the left scale and the second on the right one. Where both meet, the second is visible.
-// Returns "" if there is nothing to draw.
+// Draws the first series on the left scale and the second, on top, on the right scale. Returns "" without any points.
 std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options = {});
 
-bool locale_is_utf8();  // by LC_ALL, LC_CTYPE, LANG
+bool locale_is_utf8();  // determined from LC_ALL, LC_CTYPE, LANG
 
 }  // namespace weft

@@ -85,9 +85,9 @@ int level_of(const HeatMap& m, float value) {  // -1: not finite
   return static_cast<int>(std::lround(std::clamp(place, 0.0, 1.0) * kLevels));
 }
 
-// Draws a path of rectangles per color, in units of cells. Adjacent cells are merged.
+// Draws one path of rectangles per color, in units of cells, and merges adjacent cells.
 std::string cells(const HeatMap& m, const MapLayout& at) {
-  std::vector<std::string> paths(kLevels + 2);  // the last one: not finite
+  std::vector<std::string> paths(kLevels + 2);  // the last path is for values that are not finite
   const size_t columns = m.columns.size();
   for (size_t r = 0; r < m.rows.size(); ++r)
     for (size_t begin = 0, end; begin < columns; begin = end) {

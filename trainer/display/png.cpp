@@ -1,4 +1,4 @@
-// trainer/display/png.cpp: writes three chunks: size, pixels, end.
+// trainer/display/png.cpp: writes the chunks of a PNG: size, pixels and end.
 #include "trainer/display/png.h"
 
 #include <zlib.h>

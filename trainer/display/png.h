@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Encodes `rgb`, [height, width, 3]. REQUIRES: both are at least 1.
+// Encodes `rgb`, [height, width, 3]. REQUIRES: height and width are at least 1.
 std::string to_png(int64_t width, int64_t height, const std::vector<uint8_t>& rgb);
 
 }  // namespace weft

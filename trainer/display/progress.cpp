@@ -1,4 +1,4 @@
-// trainer/display/progress.cpp: draws bars and lines, and finds the terminal that they go to.
+// trainer/display/progress.cpp: draws bars and lines, and finds the terminal that shows them.
 #include "trainer/display/progress.h"
 
 #include <fcntl.h>
@@ -27,19 +27,19 @@ constexpr int kLinesInAll = 10;
 void write_stderr(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
-    if (n <= 0) return;  // the reader is gone; the work continues
+    if (n <= 0) return;  // nobody reads the pipe; the work continues
     text.remove_prefix(static_cast<size_t>(n));
   }
 }
 
-int open_terminal_of(pid_t process) {  // opens its stderr; -1 if that is not a terminal
+int open_terminal_of(pid_t process) {  // opens the stderr of `process`; -1 if it is not a terminal
   const int fd = ::open(fmt::format("/proc/{}/fd/2", process).c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0 || isatty(fd)) return fd;
   ::close(fd);
   return -1;
 }
 
-pid_t parent_of(pid_t process) {  // 0 if it is unknown
+pid_t parent_of(pid_t process) {  // 0: unknown
   std::ifstream status(fmt::format("/proc/{}/status", process));
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("PPid:")) return static_cast<pid_t>(std::atoi(line.c_str() + 5));
@@ -51,8 +51,8 @@ bool runs_this_program(pid_t process) {
   return std::filesystem::equivalent(fmt::format("/proc/{}/exe", process), "/proc/self/exe", failed);
 }
 
-// mpirun pipes its ranks' stderr to its own, so a rank's terminal is its parent's. `weft launch`, mpirun's parent,
-// pipes mpirun's stderr to its own.
+// mpirun copies its ranks' stderr to its own stderr, so a rank's output appears on mpirun's terminal. If `weft launch`
+// started mpirun, it copies mpirun's stderr in the same way.
 int open_terminal_of_launcher() {
   const pid_t mpirun = getppid();
   if (const int fd = open_terminal_of(mpirun); fd >= 0) return fd;
@@ -81,7 +81,8 @@ std::string bar(double fraction, int cells) {
 
 constexpr int kPercentColumns = 7;  // "100%  " and one free column
 
-// Puts `text` next to a bar that fills the rest of the row. If the row is too short for both, it contains only text.
+// Returns a row with a bar, the percentage and `text`. If the row is too short, the bar is omitted and the text cut
+// off.
 std::string bar_row(double fraction, std::string_view text, int width) {
   const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
   const int room = width - 1 - static_cast<int>(text.size()) - 9;  // brackets, percentage, spaces

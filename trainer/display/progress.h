@@ -1,8 +1,8 @@
 // trainer/display/progress.h: shows progress to people: a bar on a terminal, plain lines on a pipe.
 //
-// All output goes to stderr, so stdout contains only results. On a terminal one row is redrawn in place, at most ten
-// times per second and never wider than the terminal. On a pipe every line is permanent. REQUIRES: a bar is used by
-// only one thread.
+// All output goes to stderr, so stdout contains only results. On a terminal, one row is redrawn in place, at most ten
+// times per second and never wider than the terminal. On a pipe, every line is permanent. REQUIRES: only one thread
+// uses a bar.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft {
 
-// True if `file`, a descriptor, is a terminal that can move its cursor: TERM is set and is not "dumb".
+// True if the descriptor `file` is a terminal whose cursor can be moved: TERM is set and is not "dumb".
 bool can_redraw(int file);
 
 enum class ProgressStyle : uint8_t { quiet, lines, bar };
@@ -26,10 +26,10 @@ struct ProgressOutput {  // where progress is written; tests replace it
   static ProgressOutput standard(bool quiet = false);  // stderr: a bar on a terminal, otherwise lines
 };
 
-// Shows work of known or unknown length: packing, translating, hashing. Lines come every 10 % or 10 s.
+// Shows the progress of work of known or unknown length. Lines are printed every 10 % or 10 s.
 class ProgressBar {
  public:
-  // `unit`: what is counted, in the plural; total 0: unknown.
+  // `unit` is the plural of what is counted. A `total` of 0 means unknown.
   ProgressBar(std::string title, std::string unit, int64_t total, ProgressOutput out = ProgressOutput::standard());
   ~ProgressBar();  // leaves the last state on the screen
   ProgressBar(const ProgressBar&) = delete;
@@ -48,7 +48,7 @@ class ProgressBar {
   int64_t shown_done_ = -1;
 };
 
-// Shows the state of long work in the caller's words: a bar that is redrawn on a terminal, the due lines on a pipe.
+// Shows the state of long work in the caller's words: as a bar that is redrawn on a terminal, or as lines on a pipe.
 class StatusRow {
  public:
   explicit StatusRow(ProgressOutput out = ProgressOutput::standard());

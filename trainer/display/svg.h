@@ -1,4 +1,5 @@
-// trainer/display/svg.h: shared parts of SVG 1.1 drawings: one file without scripts, fonts or links.
+// trainer/display/svg.h: writes shared parts of SVG 1.1 drawings, which are single files without scripts, fonts or
+// links.
 #pragma once
 
 #include <string>
@@ -7,13 +8,12 @@ namespace weft {
 
 inline constexpr double kSvgFont = 13;
 
-std::string svg_escaped(
-    const std::string& text);  // for an element's text; characters that XML 1.0 forbids become U+FFFD
+std::string svg_escaped(const std::string& text);  // replaces characters that XML 1.0 forbids by U+FFFD
 
 // Returns a <text> element at a point. REQUIRES: `attributes` is empty or starts with a space.
 std::string svg_text(double x, double y, const std::string& attributes, const std::string& text);
 
-// Returns the complete file with `body` on white, `width` x `height` pixels.
+// Returns a complete file of `width` x `height` pixels, with `body` on a white background.
 std::string svg_document(double width, double height, const std::string& title, const std::string& body);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/display/wrap.cpp: counts characters of UTF-8.
+// trainer/display/wrap.cpp: breaks lines, counting UTF-8 characters.
 #include "trainer/display/wrap.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ std::string wrap_words(std::string_view text, size_t indent, size_t columns) {
   size_t column = indent;
   while (!text.empty()) {
     size_t end = std::min(text.find(' '), text.size());
-    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());  // a number's unit
+    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());  // keeps "5 %"
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const size_t width = num_characters(word);

@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-int8_t activation_number(FeedForwardActivation activation) {  // returns a number of ops::ActivationType
+int8_t activation_number(FeedForwardActivation activation) {  // returns a value of ops::ActivationType
   switch (function_of(activation)) {
     case Activation::relu:
       return 0;
@@ -134,7 +134,7 @@ class Ctranslate2Layout {
     add_kv_heads(name);
   }
 
-  // A gated unit's `up` is [2, F, D]: first the gate's matrix, to which the activation is applied, then the values'.
+  // A gated unit's `up` is [2, F, D]: first the matrix of the gate (which is activated), then the matrix of the values.
   void add_feed_forward(const std::string& name, const std::string& ours) {
     const int64_t D = config_.width, F = config_.feed_forward;
     const bool bias = config_.bias_feed_forward;

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// Throws an Error of kind usage if the two vocabularies have different names for unknown tokens or for the start or end
-// of a sentence, because CTranslate2 uses one name for both. Every other model can be exported.
+// Throws an Error of kind usage if the two vocabularies name unknown tokens, or the start or end of a sentence,
+// differently, because CTranslate2 uses one name for both sides. Every other model can be exported.
 void export_ctranslate2(const ExportedModel& model, const OutputFolder& output);
 
 }  // namespace weft

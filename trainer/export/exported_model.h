@@ -1,6 +1,6 @@
-// trainer/export/exported_model.h: defines what exporters to other engines receive, and rejects unsupported models.
+// trainer/export/exported_model.h: defines the input of the exporters to other engines, and rejects unsupported models.
 //
-// Each format has a header with one function. It checks the model, then writes the engine's files into an OutputFolder,
+// Each format has a header whose export function checks the model and writes the engine's files into an OutputFolder,
 // which the caller commits. docs/deploy.md lists names, shapes and limits.
 #pragma once
 
@@ -19,11 +19,11 @@ struct ExportedModel {
   const ModelConfig& config;
   const ParamStore& params;          // complete (tp = 1), f32, on the host
   const Tokenizer &source, &target;  // the same object for a joint vocabulary
-  int64_t beam = 1;                  // the engine's default search, if its files can set it
+  int64_t beam = 1;                  // the engine's default beam, if its files can set one
   double length_penalty = 0;
-  double max_length_factor = 0;  // a translation's limit: factor * source tokens + extra
+  double max_length_factor = 0;  // maximum length of a translation: factor * source tokens + extra
   int64_t max_length_extra = 0;
-  std::string folder;  // the checkpoint's folder, which contains the tokenizers' files
+  std::string folder;  // the checkpoint's folder, which contains the tokenizer models
   bool is_joint() const { return &source == &target; }
   std::string source_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/source.model"); }
   std::string target_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/target.model"); }
@@ -34,11 +34,11 @@ struct ExportedModel {
 inline constexpr int64_t kExportedPositions = 1025;
 int64_t exported_positions(const ModelConfig& config);  // for learned positions: the rows of their tables
 
-// Throws an Error of kind usage: "ENGINE has no OPTION = VALUE: WHAT_FITS".
+// Throws an Error of kind usage: "ENGINE does not support OPTION = VALUE: WHAT_FITS".
 [[noreturn]] void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                               const std::string& what_fits);
 
-// Copies tokenizer.model, or source.model and target.model, from the checkpoint.
+// Copies tokenizer.model, or source.model and target.model, from the checkpoint to `output`.
 void copy_tokenizers(const ExportedModel& model, const OutputFolder& output);
 
 // Returns the pieces of a vocabulary in the order of their ids.

@@ -62,7 +62,7 @@ json model_config(const ExportedModel& model) {
   return config;
 }
 
-// Our search predicts any token except bos, and has no padding.
+// Weft's search predicts any token except bos, and its vocabularies have no padding.
 json generation_config(const ExportedModel& model) {
   const int64_t padding = padding_id(model);
   json config = {{"bos_token_id", SpecialIds::bos},
@@ -138,17 +138,17 @@ void require_huggingface_model(const ModelConfig& c) {
   };
   const auto truth = [](bool value) { return value ? "true" : "false"; };
   const bool post = c.norm == NormPosition::post;
-  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "layer fits");
+  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "only layer is supported");
   if (c.final_norm == post)
     refuse("model.final_norm", truth(c.final_norm),
-           post ? "false fits model.norm = post" : "true fits model.norm = pre");
+           post ? "model.norm = post needs false" : "model.norm = pre needs true");
   if (c.positions != Positions::interleaved && c.positions != Positions::halves)
-    refuse("model.positions", name_of_enum(c.positions), "interleaved and halves fit");
-  if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "0 fits");
+    refuse("model.positions", name_of_enum(c.positions), "only interleaved and halves are supported");
+  if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "only 0 is supported");
   if (is_gated(c.activation))
-    refuse("model.activation", name_of_enum(c.activation), "relu, gelu, gelu_tanh and silu fit");
-  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "0 fits");
-  if (!post && c.tying != Tying::all) refuse("model.tying", name_of_enum(c.tying), "all fits model.norm = pre");
+    refuse("model.activation", name_of_enum(c.activation), "only relu, gelu, gelu_tanh and silu are supported");
+  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "only 0 is supported");
+  if (!post && c.tying != Tying::all) refuse("model.tying", name_of_enum(c.tying), "model.norm = pre needs all");
 }
 
 void export_huggingface(const ExportedModel& model, const OutputFolder& output) {

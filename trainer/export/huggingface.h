@@ -1,11 +1,11 @@
 // trainer/export/huggingface.h: exports a model as a folder for Hugging Face's transformers.
 //
-// Post-norm models without final norms become a MarianMTModel, pre-norm models with them a
+// A post-norm model without final norms becomes a MarianMTModel, and a pre-norm model with final norms becomes a
 // PegasusForConditionalGeneration. Both use MarianTokenizer, which reads SentencePiece models. Both classes compute the
-// position table `halves` from position 0, so the columns of an `interleaved` model are put into that order wherever a
-// tensor has the model's width. Norms and residual sums do not depend on the order.
+// position table `halves` from position 0, so for an `interleaved` model, every dimension of the model's width is put
+// into that order. Norms and residual sums do not depend on the order.
 //
-// Both have an entry for padding, which our vocabularies lack. It is added with an embedding of zeros and an output
+// Both need an entry for padding, which our vocabularies lack. It is added with an embedding of zeros and an output
 // bias that makes its probability 0.
 #pragma once
 

@@ -1,4 +1,4 @@
-// trainer/export/huggingface_weights.cpp: maps names, column order and the rows of padding.
+// trainer/export/huggingface_weights.cpp: maps names and the order of columns, and adds rows for padding.
 #include "trainer/export/huggingface_weights.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Returns values in the exported order of columns, with padding.
+// Returns values with padding, and with columns in the exported order.
 class OrderedValues {
  public:
   explicit OrderedValues(const ExportedModel& model)
@@ -66,7 +66,7 @@ class OrderedValues {
   const ModelConfig& config_;
   Weights weights_;
   int64_t padding_, D_;
-  std::vector<int64_t> order_;  // our column for each of theirs
+  std::vector<int64_t> order_;  // for each exported column, its index in our tensors
 };
 
 class HuggingFaceLayout {

@@ -1,7 +1,7 @@
 // trainer/export/huggingface_weights.h: names our parameters as in transformers' Marian and Pegasus classes.
 //
 // The names come from transformers 5.23.0, models/marian/modeling_marian.py and models/pegasus/modeling_pegasus.py.
-// Both use the same names except for Pegasus's final norms. Matrices are [out, in] like ours. All tensors are F32.
+// Both use the same names, but only Pegasus has final norms. Matrices are [out, in] like ours. All tensors are F32.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// The logit of padding. Its exp is 0 in F32, and it is finite, so that nothing becomes NaN.
+// The logit of padding. Its exp is 0 in F32, but the logit is finite, so no result becomes NaN.
 inline constexpr float kPaddingLogit = -1e9f;
 
 struct HuggingFaceTensor {
@@ -22,8 +22,8 @@ struct HuggingFaceTensor {
   MakeValues values;
 };
 
-// Returns the id of padding on both sides: the first id that neither vocabulary contains or, if their sizes differ,
-// that the smaller one lacks. On the other side it is inserted there, and later ids increase by one.
+// Returns the id of padding, which is the same on both sides: the size of the smaller vocabulary. In the larger
+// vocabulary, padding is inserted at this id, and later ids increase by one.
 int64_t padding_id(const ExportedModel& model);
 
 // Returns the tensors by name. REQUIRES: `model` outlives them.

@@ -1,7 +1,7 @@
 // trainer/export/marian.cpp: writes our parameters under Marian's names, and its configuration.
 //
 // Names and formulas come from src/models/transformer.h of marian-nmt/marian-dev, version 1.12. Matrices are [in, out],
-// the transpose of ours, and vectors [1, size]. Blocks count from 1.
+// the transpose of ours, and vectors are [1, size]. Blocks are numbered from 1.
 #include "trainer/export/marian.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ class MarianLayout {
     add_vector("decoder_ff_logit_out_b", config_.bias_output ? "output.bias" : "", 0, target);
   }
 
-  // Adds `count` values of our vector starting at `first`, or zeros if `ours` is empty.
+  // Adds `count` values of our vector `ours`, starting at `first`, or zeros if `ours` is empty.
   void add_vector(const std::string& name, const std::string& ours, int64_t first, int64_t count) {
     add(name, {1, count},
         [=, this] { return ours.empty() ? Values(static_cast<size_t>(count)) : weights_.part(ours, first, count); });
@@ -101,7 +101,7 @@ class MarianLayout {
     add_vector(name + "_b" + part, bias ? ours.matrix + ".bias" : "", ours.first, ours.count);
   }
 
-  struct Source {  // our matrix of a projection, and its first row
+  struct Source {  // our matrix that contains a projection, and the projection's first row
     std::string name;
     int64_t first;
   };
@@ -148,7 +148,7 @@ class MarianLayout {
     return bias;
   }
 
-  // Multiplies the outputs of norms and sublayers by a, and divides the matrices behind a norm by a.
+  // Multiplies the outputs of norms and sublayers by a, and divides matrices that are applied to them by a.
   void scale_residual_sums() {
     const float a = std::sqrt(kMarianEps / formula_of(NormKind::layer).eps);
     for (auto& [name, tensor] : tensors_) {
@@ -167,11 +167,11 @@ class MarianLayout {
   const ModelConfig& config_;
   Weights weights_;
   int64_t D_;
-  Values begin_;  // what a target's first position adds to its row: scale x embedding of bos
+  Values begin_;  // embedding of bos, scaled
   std::map<std::string, MarianTensor> tensors_;
 };
 
-// Lists every option that Marian's transformer reads; some have Marian's defaults.
+// Lists every option that Marian's transformer reads, including those with Marian's default values.
 std::string model_yml(const ModelConfig& c) {
   const std::string yml = fmt::format(
       "type: transformer\n"
@@ -202,21 +202,21 @@ std::string decoder_yml(const ExportedModel& model) {
 
 }  // namespace
 
-// Marian's pre-norm decoder normalizes keys and values of self-attention only at the first step of a translation.
+// Pre-norm is not supported: Marian's decoder then normalizes keys and values only at the first step of a translation.
 void require_marian_model(const ModelConfig& c) {
   const auto refuse = [](const char* option, const std::string& value, const char* fits) {
     refuse_form("Marian", option, value, fits);
   };
-  if (c.norm != NormPosition::post) refuse("model.norm", name_of_enum(c.norm), "post fits");
-  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "layer fits");
-  if (c.final_norm) refuse("model.final_norm", "true", "false fits");
+  if (c.norm != NormPosition::post) refuse("model.norm", name_of_enum(c.norm), "only post is supported");
+  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "only layer is supported");
+  if (c.final_norm) refuse("model.final_norm", "true", "only false is supported");
   if (c.positions != Positions::tensor2tensor)
-    refuse("model.positions", name_of_enum(c.positions), "tensor2tensor fits");
-  if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "0 fits");
-  if (c.width % 2 != 0) refuse("model.width", std::to_string(c.width), "an even width fits");
+    refuse("model.positions", name_of_enum(c.positions), "only tensor2tensor is supported");
+  if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "only 0 is supported");
+  if (c.width % 2 != 0) refuse("model.width", std::to_string(c.width), "the width must be even");
   if (c.activation != FeedForwardActivation::relu && c.activation != FeedForwardActivation::silu)
-    refuse("model.activation", name_of_enum(c.activation), "relu and silu fit");
-  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "0 fits");
+    refuse("model.activation", name_of_enum(c.activation), "only relu and silu are supported");
+  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "only 0 is supported");
 }
 
 void export_marian(const ExportedModel& model, const OutputFolder& output) {

@@ -1,4 +1,4 @@
-// trainer/export/output_folder.cpp: decides what may be replaced, and renames.
+// trainer/export/output_folder.cpp: decides whether a folder may be replaced, and renames it.
 #include "trainer/export/output_folder.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Lists every name that an export of any format writes.
+// The names of all files that exports of any format write.
 constexpr const char* kNames[] = {
     "model.bin",
     "config.json",
@@ -42,7 +42,7 @@ constexpr const char* kNames[] = {
     "weft_transformer.py",
 };
 
-// Returns the first entry that neither an export nor Python (for weft_transformer.py) writes, or "".
+// Returns an entry written neither by an export nor by Python (for weft_transformer.py), or "" if there is none.
 std::string foreign_entry(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -60,11 +60,11 @@ void require_replaceable(const std::string& path, bool force) {
   if (status.type() != fs::file_type::directory)
     fail(ErrorKind::usage, fmt::format("--output {} exists and is not a folder: give another name", path));
   if (fs::is_empty(path, error) && !error) return;
-  if (error) fail(ErrorKind::io, fmt::format("cannot look at {}: {}", path, error.message()));
+  if (error) fail(ErrorKind::io, fmt::format("cannot access {}: {}", path, error.message()));
   if (!force) fail(ErrorKind::usage, fmt::format("--output {} already exists: give another name, or --force", path));
   if (const std::string foreign = foreign_entry(path); !foreign.empty())
     fail(ErrorKind::usage,
-         fmt::format("--output {} contains {}, which no export writes: give another name", path, foreign));
+         fmt::format("--output {} contains {}, which is not from an export: give another name", path, foreign));
 }
 
 std::string without_slash(std::string path) {

@@ -1,4 +1,4 @@
-// trainer/export/pytorch.cpp: writes the configuration, whose model section uses the names of our options.
+// trainer/export/pytorch.cpp: writes the configuration, whose model section uses the names of Weft's options.
 #include "trainer/export/pytorch.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // trainer/export/pytorch.h: exports a model as a folder for PyTorch: weights, configuration, tokenizers, and the Python
-// module that loads them and translates (weft_transformer.py).
+// module weft_transformer.py, which loads them and translates.
 //
-// require_pytorch_model (trainer/export/pytorch_weights.h) checks the model. docs/pytorch.md describes the files.
+// require_pytorch_model() (trainer/export/pytorch_weights.h) rejects other models. docs/pytorch.md describes the files.
 #pragma once
 
 #include <string_view>

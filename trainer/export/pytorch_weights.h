@@ -1,8 +1,8 @@
 // trainer/export/pytorch_weights.h: maps our parameters to the names and fused shapes of PyTorch's nn.Transformer.
 //
-// docs/pytorch.md contains the table, and trainer/export/weft_transformer.py is a module that loads the file. A PyTorch
-// tensor is one of our parameters reshaped, or several concatenated along dimension 0 (cross-attention's in_proj is q,
-// then kv). A bias that our model lacks is a tensor of zeros. A tied table appears under each of its names.
+// docs/pytorch.md contains the table, and trainer/export/weft_transformer.py loads the file. A PyTorch tensor is one of
+// our parameters reshaped, or several parameters concatenated along dimension 0 (for example, cross-attention's in_proj
+// is q, then kv). A bias that our model lacks is a tensor of zeros. A tied table appears under each of its names.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PytorchTensor {
 // layers, grouped-query attention or rotary positions.
 void require_pytorch_model(const ModelConfig& config);
 
-// Returns every tensor of the state_dict. REQUIRES: a Transformer of `config` for tp = 1 declared `params`.
+// Returns every tensor of the state_dict. REQUIRES: `params` were declared by a Transformer of `config` for tp = 1.
 std::vector<PytorchTensor> pytorch_layout(const ModelConfig& config, const ParamStore& params);
 
 }  // namespace weft

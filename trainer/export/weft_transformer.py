@@ -1,9 +1,9 @@
-"""A model of Weft in PyTorch, which `weft export --format pytorch` writes with weights, configuration and tokenizers.
+"""A Weft model in PyTorch, written by `weft export --format pytorch` with weights, configuration and tokenizers.
 
-    python FOLDER/weft_transformer.py < SOURCE > TRANSLATION        (greedily)
+    python FOLDER/weft_transformer.py < SOURCE > TRANSLATION        (greedy search)
 
-WeftTransformer is nn.Transformer with embeddings and output. Translator adds text, for which it needs sentencepiece. Each
-token of a translation repeats the whole decoder pass, so this is for checks and as a starting point, not for serving.
+WeftTransformer is nn.Transformer with embeddings and an output layer. Translator adds tokenization (sentencepiece). The
+full decoder pass is repeated for each token, so use this module for checks and as a starting point, not for serving.
 """
 import functools
 import json
@@ -14,21 +14,21 @@ import sys
 import torch
 from torch import nn
 
-BOS, EOS, NOTHING = 1, 2, -1  # NOTHING: where a sentence has ended
+BOS, EOS, NOTHING = 1, 2, -1  # NOTHING pads sentences after their end
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": nn.functional.silu,
                # The fast path of PyTorch's encoder takes nn.GELU("tanh") for the exact function.
                "gelu_tanh": functools.partial(nn.functional.gelu, approximate="tanh")}
 
 
 class WeftTransformer(nn.Transformer):
-    """Ids are [sentences, length], -1 where a sentence has ended; sources end with eos, targets start with bos."""
+    """Ids are [sentences, length], padded with -1. Sources end with eos, and targets start with bos."""
 
     def __init__(self, source_vocabulary, target_vocabulary, width, heads, feed_forward, encoder_layers, decoder_layers,
                  norm="post", final_norm=False, activation="relu", bias_output=False, tying="all", scale_embeddings=True,
                  positions="interleaved", position_offset=0, max_positions=1024):
         block = dict(d_model=width, nhead=heads, dim_feedforward=feed_forward, dropout=0.0, batch_first=True,
                      activation=ACTIVATIONS[activation], norm_first=norm == "pre")
-        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # PyTorch's default always has one
+        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # by default, PyTorch always has one
         super().__init__(width, heads, batch_first=True, custom_encoder=nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**block), encoder_layers, norms[0], enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(nn.TransformerDecoderLayer(**block), decoder_layers, norms[1]))
@@ -78,7 +78,7 @@ class WeftTransformer(nn.Transformer):
 
     @torch.no_grad()
     def greedy(self, source, prefix, longest):
-        """For each sentence the tokens that follow [bos] + prefix, without eos: at most longest[i]. bos is not predicted."""
+        """Returns the (at most longest[i]) tokens after [bos] + prefix, without eos. Never predicts bos."""
         memory = self.encoder(self.embed_source(source), src_key_padding_mask=source < 0)
         target = torch.tensor([[BOS, *prefix]] * len(source), device=source.device)
         found, rows = [[] for _ in longest], torch.arange(len(longest))
@@ -99,7 +99,7 @@ class WeftTransformer(nn.Transformer):
         return found
 
 
-def read_weights(path):  # reads a safetensors file in F32, as weft export writes it
+def read_weights(path):  # reads a safetensors file in F32, as written by weft export
     data = bytearray(pathlib.Path(path).read_bytes())
     begin = 8 + int.from_bytes(data[:8], "little")
     tensors = json.loads(data[8:begin])
@@ -109,7 +109,7 @@ def read_weights(path):  # reads a safetensors file in F32, as weft export write
 
 
 class Translator:
-    """An exported folder. Tags are names of entries of the tokenizers, in front of every sentence."""
+    """Translates with an exported folder. Tags are tokenizer entries that are put in front of every sentence."""
 
     def __init__(self, folder, device="cpu"):
         import sentencepiece
@@ -117,7 +117,7 @@ class Translator:
         config = json.loads((folder / "config.json").read_text())
         self.device, self.decode = device, config["decode"]
         self.model = WeftTransformer(**config["model"])
-        self.model.load_state_dict(read_weights(folder / "model.safetensors"))  # strict: each name once, each shape
+        self.model.load_state_dict(read_weights(folder / "model.safetensors"))  # strict: checks all names and shapes
         self.model.eval().to(device)
         joint = folder / "tokenizer.model"
         files = [joint, joint] if joint.exists() else [folder / "source.model", folder / "target.model"]
@@ -132,7 +132,7 @@ class Translator:
         return self.batch([(prefix + ids)[:self.model.longest] + [EOS] for ids in texts])
 
     def translate(self, lines, longest=None, tags=(), target_tags=(), size=64):
-        """`size` lines at once. `longest`: tokens of a translation; the run's limit depends on the source's length."""
+        """Translates `size` lines at a time. `longest` is the maximum of tokens; default: the limit in config.json."""
         prefix = [self.target.piece_to_id(tag) for tag in target_tags]
         factor, extra = (0, longest) if longest else (self.decode["max_length_factor"], self.decode["max_length_extra"])
         texts = []
@@ -144,7 +144,7 @@ class Translator:
 
     @torch.no_grad()
     def log_probs(self, lines, translations, tags=(), target_tags=(), size=64):
-        """Natural logarithms of the translations' probabilities, eos included, given the tags."""
+        """Returns the natural logarithms of the translations' probabilities, including eos, given the tags."""
         prefix, sums = [self.target.piece_to_id(tag) for tag in target_tags], []
         for first in range(0, len(lines), size):
             source = self.sources(self.source.encode(lines[first:first + size]), tags)

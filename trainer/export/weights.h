@@ -1,6 +1,7 @@
-// trainer/export/weights.h: returns values of a model's parameters by name, for files that store them in other shapes.
+// trainer/export/weights.h: returns values of a model's parameters by name, for files that store them in different
+// shapes.
 //
-// Values are made one array at a time, when they are written, so a file needs little more memory than one array.
+// Arrays are created one at a time, when they are written, so a file needs little more memory than its largest array.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +19,11 @@ using MakeValues = std::function<Values()>;
 
 class Weights {
  public:
-  // REQUIRES: a Transformer of `config` for tp = 1 declared `params`, on the host. Both outlive this.
+  // REQUIRES: `params` are on the host, declared by a Transformer of `config` for tp = 1. Both outlive this object.
   Weights(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
 
-  Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if there is none
-  Values part(const std::string& name, int64_t first, int64_t count) const;  // only `count` of its values
+  Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if `name` is unknown
+  Values part(const std::string& name, int64_t first, int64_t count) const;  // only `count` of the values
   Values joined(const std::vector<std::string>& names) const;                // concatenated
 
   Values rows(const std::string& name, int64_t first, int64_t count) const {  // rows of a matrix [.., D]
@@ -38,7 +39,7 @@ class Weights {
   }
   std::string output_table() const { return config_.tying == Tying::none ? "output.weight" : target_table(); }
 
-  // Returns queries, keys and values of self-attention: one parameter, or two if keys and values have fewer heads.
+  // Returns the names of self-attention's projections: one for q, k and v, or two if keys and values have fewer heads.
   std::vector<std::string> self_projections(const std::string& sublayer) const;
 
   // Return [count, D]: row p is added to a token at position p. REQUIRES: positions are not rotary.

@@ -1,7 +1,7 @@
-// trainer/health/busy_time.h: measures how long a rank worked, without its waits for other ranks.
+// trainer/health/busy_time.h: measures how long a rank has worked, without its waits for other ranks.
 //
-// It sees waits over MPI, including those for GPU tensors that go through host memory. Over NCCL ranks wait on their
-// GPUs, which it does not see.
+// Only waits in MPI calls are subtracted, including those for GPU tensors that go through host memory. With NCCL, ranks
+// wait on their GPUs, where this class cannot see the waits.
 #pragma once
 
 #include "parallel/communicator.h"
@@ -12,9 +12,9 @@ class BusyTime {
  public:
   explicit BusyTime(const Communicator& world) : world_(world) {}
 
-  void resume();  // does nothing while it runs
+  void resume();  // does nothing if the clock is running
   void pause();
-  double take();  // seconds since the last take(), without pauses; call it while it runs
+  double take();  // seconds since the last take(), without pauses; REQUIRES: running
 
  private:
   double now() const;  // seconds of a clock that stops during waits

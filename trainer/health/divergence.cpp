@@ -1,4 +1,4 @@
-// trainer/health/divergence.cpp: compares the last losses with the lowest mean so far.
+// trainer/health/divergence.cpp: compares the most recent losses with the lowest mean so far.
 #include "trainer/health/divergence.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Each step is a bijection of the hash, so a single word that differs always changes it.
+// Each step is a bijection of the hash, so a single word that differs always changes the hash.
 uint64_t hash_of(const float* x, int64_t count) {
   constexpr uint64_t kPrime = 0x9E3779B97F4A7C15u;
   std::array<uint64_t, 8> lanes;
@@ -45,7 +45,7 @@ class Hashes {  // hashes of the parameters' tensors in each state
     }
   }
 
-  // Returns what differs between this group's ranks, or "". `world_rank` maps a rank of the group to the world.
+  // Describes the first tensor that differs between ranks, or returns "". `world_rank` maps `group` ranks to the world.
   template <typename WorldRank>
   std::string difference(Communicator& group, bool also_split, const WorldRank& world_rank) {
     const auto words = static_cast<int64_t>(2 * hashes_.size());
@@ -82,9 +82,10 @@ void require_equal_replicas(Context& ctx, const ParamStore& params, const std::v
   if (found.empty()) found = in_tp;
   all_or_none(mesh.world(), [&] {
     if (!found.empty())
-      fail(ErrorKind::diverged, fmt::format("{}: memory or a processor is faulty; resume from the last checkpoint, on "
-                                            "other machines if it happens again",
-                                            found));
+      fail(ErrorKind::diverged,
+           fmt::format("{}: memory or a processor is faulty; resume from the last checkpoint, and if the error "
+                       "happens again, on different machines",
+                       found));
   });
 }
 

@@ -1,4 +1,4 @@
-// trainer/inference/alignment.cpp: distributes blocks of pairs over the dp ranks and collects weights in rounds.
+// trainer/inference/alignment.cpp: distributes blocks of pairs over the dp ranks, and collects the weights in rounds.
 #include "trainer/inference/alignment.h"
 
 #include <algorithm>
@@ -12,12 +12,12 @@ namespace {
 void require_choice(int64_t value, int64_t count, const char* what, const char* option) {
   if (value >= -1 && value < count) return;
   fail(ErrorKind::usage,
-       fmt::format("{} = {}: the decoder has {} 0 to {}; or `mean` for all", option, value, what, count - 1));
+       fmt::format("{} = {}: the decoder has {} 0 to {}; `mean` averages over all", option, value, what, count - 1));
 }
 
 size_t num_weights(const PairIds& pair) { return (pair.source.size() + 1) * (pair.target.size() + 1); }
 
-// Extracts the sentences' weights from a block's [T, W], one after the other.
+// Extracts the weights of each sentence from those of a block, [T, W], and writes them one after the other.
 void copy_weights(Context& ctx, const Block& block, const Tensor& weights, float* to) {
   const std::vector<float> all = to_host<float>(ctx, weights);
   for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {
@@ -79,7 +79,7 @@ void Aligner::align(const std::vector<PairIds>& pairs, const Sink& sink) {
       if (mine < blocks_end && i == packed.first[mine]) my_begin = total;
       total += num_weights(pairs[i]);
     }
-    std::vector<float> weights(total, 0.0f);  // for this rank's block; others stay 0
+    std::vector<float> weights(total, 0.0f);  // only this rank's block is filled in
     if (mine < blocks_end) {
       Pass p{.ctx = ctx, .arena = arena_, .tp = replica_.tp()};
       copy_weights(ctx, packed.blocks[mine], look(p, packed.blocks[mine]), &weights[my_begin]);

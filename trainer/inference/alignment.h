@@ -1,8 +1,8 @@
-// trainer/inference/alignment.h: computes cross-attention weights of given sentence pairs.
+// trainer/inference/alignment.h: computes the cross-attention weights of sentence pairs.
 //
-// The model runs once over each pair, with teacher forcing, in blocks of fixed shape, so the weights of a pair do not
-// depend on the other pairs of its block. The dp ranks divide the blocks. All ranks of the world make the same calls
-// and get the same results.
+// The model runs once over each pair with teacher forcing. Blocks have a fixed shape, so the weights of a pair do not
+// depend on the other pairs of its block. Blocks are divided among the dp ranks. All ranks of the world make the same
+// calls and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Aligner {
   // Throws an Error of kind usage if the model lacks the layer or head.
   Aligner(const Replica& replica, const Transformer::AttentionChoice& choice);
 
-  // Yields the alignments in order, one round of blocks at a time, so memory does not grow with the number of pairs.
+  // Passes alignments to `sink` in order, after each round of blocks, so memory does not grow with the number of pairs.
   using Sink = std::function<void(const Alignment&)>;
   void align(const std::vector<PairIds>& pairs, const Sink& sink);
 
@@ -39,13 +39,13 @@ class Aligner {
   Arena arena_;
 };
 
-// An entry of a hard alignment: a target token and the source token with the largest weight.
+// An entry of a hard alignment: a target token, and the source token to which it gives the largest weight.
 struct AlignmentLink {
   size_t source = 0, target = 0;
   float weight = 0;
 };
-// Returns one link from each target token to a source token. Neither side includes eos. Among equal weights the first
-// is used (fairseq's rule for hard alignments).
+// Returns a link from each target token to a source token, without eos on either side. If weights are equal, the first
+// source token is used (fairseq's rule for hard alignments).
 std::vector<AlignmentLink> best_links(const Alignment& alignment);
 
 }  // namespace weft

@@ -23,8 +23,8 @@ DocumentTranslator::DocumentTranslator(Translator& translator, int64_t longest)
       source_separator_(separator_of(translator.source_tokenizer())),
       target_separator_(separator_of(translator.target_tokenizer())) {
   if (longest < 1 || longest > translator.longest_source())
-    fail(ErrorKind::usage,
-         fmt::format("--documents {}: this model reads 1 to {} tokens at once", longest, translator.longest_source()));
+    fail(ErrorKind::usage, fmt::format("--documents {}: must be between 1 and {}, the tokens that this model can read",
+                                       longest, translator.longest_source()));
 }
 
 bool DocumentTranslator::fits(const TranslationInput& joined, const TranslationInput& line) const {

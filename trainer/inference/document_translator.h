@@ -1,8 +1,8 @@
-// trainer/inference/document_translator.h: translates lines of a document together, and returns one text per line.
+// trainer/inference/document_translator.h: translates lines of a document together, but returns one text per line.
 //
-// Lines are joined as `weft pack --documents` joins pairs: with a separator between them, up to a number of source
-// tokens. The model's separators show where a line's translation ends. If there are too few or too many, these lines
-// are translated again one by one.
+// Lines are joined in the same way as pairs in `weft pack --documents`: with a separator between them, up to a number
+// of source tokens. The separators in the translation show where each line ends. If the number of separators is wrong,
+// the joined lines are translated again, one by one.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace weft {
 
 class DocumentTranslator {
  public:
-  // `longest` is the maximum number of source tokens of joined lines, with tags and separators. Throws a usage Error if
-  // the model reads fewer, or if a tokenizer lacks a separator (kSeparator of data/tags.h).
+  // `longest` is the maximum number of source tokens of joined lines, including tags and separators. Throws a usage
+  // Error if the model cannot read that many, or if a tokenizer lacks the separator (kSeparator in data/tags.h).
   DocumentTranslator(Translator& translator, int64_t longest);
 
-  // A document ends at an empty line, or where the tags change. Lines with a text prefix are not joined, and scores are
-  // not set.
+  // A document ends at an empty line or where the tags change. Lines with a text prefix are not joined. The
+  // translations of joined lines have no scores.
   std::vector<NBest> translate(const std::vector<TranslationInput>& lines, const Translator::Progress& progress = {});
 
-  // Returns the number of first lines that later lines cannot join.
+  // Returns how many lines, counted from the first, cannot be joined with lines that follow `lines`.
   size_t num_complete(const std::vector<TranslationInput>& lines) const;
 
-  int64_t num_joined() const { return num_joined_; }  // lines that were translated with others, since construction
-  int64_t num_again() const { return num_again_; }    // those of them that were then translated separately
+  int64_t num_joined() const { return num_joined_; }  // lines translated jointly since construction
+  int64_t num_again() const { return num_again_; }    // lines that were then translated again
 
  private:
   struct Window {

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Sinusoids are unlimited, so the size of their table does not depend on the training data.
+// Sinusoids exist for any position, so the size of their table need not depend on the training data.
 constexpr int64_t kNumPositions = 1024;
 
 void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char* side, const std::string& folder) {

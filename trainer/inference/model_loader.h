@@ -1,8 +1,8 @@
 // trainer/inference/model_loader.h: loads a trained model from a checkpoint's folder.
 //
-// The folder is self-contained: config.cfg describes the model, and the tokenizer models are next to the tensors. The
-// caller reads config.cfg (trainer/config/config_text.h defines its format) and may change `parallel` and `decode`. All
-// ranks of the world call it. All get the model, or all throw the same Error.
+// The folder is self-contained: it contains config.cfg, which describes the model, the tokenizer models and the
+// tensors. The caller reads config.cfg (trainer/config/config_text.h) and may change `parallel` and `decode`. All ranks
+// of the world load the model together; either all succeed or all throw the same Error.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-// Source and target tokenizer in the folder of a packed corpus or a checkpoint: one joint model, or one per side.
+// Source and target tokenizer of a packed corpus or a checkpoint: a joint tokenizer, or one per side.
 struct Tokenizers {
   std::shared_ptr<const Tokenizer> source, target;  // the same object if joint
 };
@@ -23,7 +23,7 @@ Tokenizers load_tokenizers(const std::string& folder);
 class LoadedModel {
  public:
   // `folder` comes from resolve_checkpoint. `compute` is the storage type of activations and weights. REQUIRES:
-  // `config` is the one saved there, with `parallel` resolved for the mesh.
+  // `config` is the configuration saved in the folder, with `parallel` resolved for the mesh.
   LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh,
               StoredWeights weights = StoredWeights::evaluation, DType compute = DType::f32);
 

@@ -17,7 +17,7 @@ int64_t pair_block_rows(const Transformer& model) { return std::min(kRows, model
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
   for (size_t i = 0; i < pairs.size(); ++i)
     if (std::ssize(pairs[i].source) >= rows || std::ssize(pairs[i].target) >= rows)
-      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens; at most {} can be scored", i,
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens, but the maximum is {}", i,
                                         pairs[i].source.size(), pairs[i].target.size(), rows - 1));
   return pack_in_order(pairs, rows, rows);
 }

@@ -1,4 +1,4 @@
-// trainer/inference/pair_blocks.h: packs given pairs into blocks of one shape, in order, for scoring and alignment.
+// trainer/inference/pair_blocks.h: packs pairs in order into blocks of one shape, for scoring and alignment.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct PairBlocks {
   std::vector<size_t> first;  // index of each block's first pair
 };
 
-// Returns the rows of a block on each side: 1024, or the model's positions if these are fewer.
+// Returns the rows of a block on each side: 1024, or the number of the model's positions if it is smaller.
 int64_t pair_block_rows(const Transformer& model);
 
 // Throws an Error of kind data that names the index of a pair with more than rows - 1 tokens on a side.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows);
-// Does the same for blocks with other rows on the source side. REQUIRES: the pairs fit.
+// Does the same for blocks with a different number of rows per side. REQUIRES: each pair fits into a block.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t source_rows, int64_t target_rows);
 
 // Returns one pair that fills a block, for dry runs.

@@ -1,4 +1,4 @@
-// trainer/inference/translator.cpp: encodes sentences, divides them by length over the dp ranks, decodes hypotheses.
+// trainer/inference/translator.cpp: encodes sentences, divides them among the dp ranks, and decodes hypotheses.
 #include "trainer/inference/translator.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class Unpacker {
   size_t at_ = 0;
 };
 
-// Returns the indices of this rank's sentences: every dp-th, ordered from longest to shortest.
+// Returns the indices of this rank's sentences: every dp-th sentence of the list sorted from longest to shortest.
 std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const Communicator& dp) {
   std::vector<size_t> order(inputs.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -81,10 +81,7 @@ BeamOptions beam_options(const DecodeConfig& c) {
   if (c.beam < 1 || c.beam > kLargestBeam)
     fail(ErrorKind::usage, fmt::format("beam = {}: give 1 to {}", c.beam, kLargestBeam));
   if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("nbest = {}: must be between 1 and the beam size ({})", c.nbest, c.beam));
-  if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    fail(ErrorKind::usage, fmt::format("max_length_factor = {}, max_length_extra = {}: give 0 or more",
-                                       c.max_length_factor, c.max_length_extra));
+    fail(ErrorKind::usage, fmt::format("decode.nbest = {} must be between 1 and decode.beam = {}", c.nbest, c.beam));
   return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
 }
 
@@ -106,7 +103,7 @@ TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, co
 }
 
 int64_t Translator::max_tokens(const TranslationInput& input) const {
-  if (input.source.empty()) return 0;  // an empty line's translation is empty
+  if (input.source.empty()) return 0;  // the translation of an empty line is empty
   const auto source_tokens = static_cast<double>(input.source.size() - num_leading_tags(input.source, source_));
   const double wanted = static_cast<double>(input.prefix.size()) + config_.max_length_factor * source_tokens +
                         static_cast<double>(config_.max_length_extra);
@@ -116,7 +113,7 @@ int64_t Translator::max_tokens(const TranslationInput& input) const {
 std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress) {
   for (TranslationInput& input : inputs) {
     if (std::ssize(input.prefix) > longest_prefix())
-      fail(ErrorKind::data, fmt::format("a target prefix has {} tokens, but this model writes at most {}",
+      fail(ErrorKind::data, fmt::format("a target prefix has {} tokens, but this model can generate at most {}",
                                         input.prefix.size(), longest_prefix()));
     if (std::ssize(input.source) <= longest_source()) continue;
     input.source.resize(static_cast<size_t>(longest_source()));

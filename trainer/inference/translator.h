@@ -1,11 +1,12 @@
-// trainer/inference/translator.h: translates sentences in order. The data-parallel ranks divide them.
+// trainer/inference/translator.h: translates sentences in order, divided among the data-parallel ranks.
 //
-// Every rank of the world calls translate() with the same sentences, and all get all results. A source longer than
-// longest_source() tokens is truncated and counted. The translation of an empty line is empty, and its score is the
-// model's log probability of ending at once. A translation does not depend on batch size, other sentences or dp.
+// All ranks of the world call translate_inputs() with the same sentences, and each gets all results. A source longer
+// than longest_source() tokens is truncated and counted. The translation of an empty line is empty, and its score is
+// the log probability that the model ends immediately. A translation depends only on its sentence, not on batch size,
+// order or dp.
 //
-// A forced prefix is the start of the translation, which the model continues: tags (data/tags.h), which are not part of
-// its text, or text. Its tokens do not count in log probability, score and the length limit.
+// A forced prefix is the given start of a translation, which the model continues: tags (data/tags.h), which are not
+// part of the translation's text, then text. Its tokens do not count for log probability, score or length limit.
 #pragma once
 
 #include <cstdint>
@@ -37,19 +38,19 @@ struct TranslationInput {
   std::vector<int32_t> source;  // tokens with tags, without eos; empty: the translation is empty
   std::vector<int32_t> prefix;  // forced
 };
-// Throws a usage Error for a tag that a tokenizer lacks. A line without text gets no tags and no prefix.
+// Throws a usage Error if a tokenizer lacks a tag. A line without text gets neither tags nor prefix.
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target);
 
 BeamOptions beam_options(const DecodeConfig& config);  // throws an Error of kind usage for an invalid value
 
 class Translator {
  public:
-  // `batch` is the number of sentences that a rank decodes at once, 0 = as many as fit; it changes only the speed.
+  // `batch` is the number of sentences decoded by a rank at the same time (0: as many as fit). It affects only speed.
   Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config,
              int64_t batch = 0);
 
-  using Progress = std::function<void(int64_t sentences_done)>;  // in this call, estimated over all ranks
-  // Throws a data Error for a prefix above longest_prefix() tokens.
+  using Progress = std::function<void(int64_t sentences_done)>;  // sentences of this call, estimated over all ranks
+  // Throws a data Error if a prefix has more than longest_prefix() tokens.
   std::vector<NBest> translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress = {});
 
   TranslationInput encode(const TaggedLine& line) const { return encode_line(line, source_, target_); }
@@ -57,7 +58,7 @@ class Translator {
   const Tokenizer& target_tokenizer() const { return target_; }
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t longest_prefix() const { return search_.longest_target(); }
-  int64_t num_cut() const { return num_cut_; }  // sentences that were truncated, since construction
+  int64_t num_cut() const { return num_cut_; }  // sentences truncated since construction
   size_t memory_bytes() const { return search_.memory_bytes(); }
 
  private:

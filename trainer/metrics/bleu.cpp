@@ -1,4 +1,4 @@
-// trainer/metrics/bleu.cpp: reduces a segment's n-grams to ten integers, and these to a score.
+// trainer/metrics/bleu.cpp: reduces the n-grams of a segment to ten integers, and computes scores from them.
 #include "trainer/metrics/bleu.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxOrder = BleuStats::kMaxOrder;
 
-// Joins tokens with one space, so that every n-gram is a substring of the text and serves as its key.
+// Joins tokens with one space, so that every n-gram is a substring of the text and can be its own key.
 std::string prepare(std::string_view line, const BleuOptions& options) {
   std::string lowered;
   if (options.lower_case) line = lowered = lower_case(line);
@@ -150,7 +150,7 @@ BleuScore bleu_from_stats(const BleuStats& stats, int num_references, const Bleu
   const double hypothesis = stats.hypothesis_length, reference = stats.reference_length;
   result.ratio = reference > 0 ? hypothesis / reference : 0;
   result.brevity_penalty = hypothesis >= reference ? 1 : hypothesis > 0 ? std::exp(1 - reference / hypothesis) : 0;
-  // Without a single match the score is 0 for every smoothing.
+  // If there is no match at all, the score is 0 with every smoothing.
   if (std::all_of(stats.correct.begin(), stats.correct.end(), [](int64_t n) { return n == 0; })) return result;
 
   const int num_orders = smoothed_precisions(options, result);

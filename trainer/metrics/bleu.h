@@ -1,7 +1,7 @@
 // trainer/metrics/bleu.h: computes corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 defines it, to the last digit.
 //
-// A segment has ten integer statistics. The score of a corpus depends only on their sums, so ranks may score parts of a
-// corpus and add their BleuStats. All functions are pure. Lines are UTF-8 without line ends.
+// A segment has ten integer statistics. The score of a corpus depends only on their sums, so ranks can score parts of a
+// corpus and add up their BleuStats. All functions are pure. Lines are UTF-8 without line ends.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none };  // tokenizers.h; none: white space only
+enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none };  // tokenizers.h; none: only white space
 constexpr EnumNames<BleuTokenizer, 5> enum_names(BleuTokenizer) {
   return {{{"13a", BleuTokenizer::v13a},
            {"intl", BleuTokenizer::intl},
@@ -33,16 +33,16 @@ constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::v13a;
-  BleuSmoothing smoothing = BleuSmoothing::exp;  // what to count for an order without a match
-  double smoothing_value = -1;                   // value for floor (0.1) and add_k (1); negative: these defaults
+  BleuSmoothing smoothing = BleuSmoothing::exp;  // how to count n-gram orders without a match
+  double smoothing_value = -1;                   // for floor and add_k; negative: 0.1 for floor, 1 for add_k
   bool lower_case = false;
-  bool effective_order = false;  // omit orders longer than the hypothesis; for single sentences
+  bool effective_order = false;  // leave out orders longer than the hypothesis; for single sentences
 };
 
 struct BleuStats {
   static constexpr int kMaxOrder = 4;
   int64_t hypothesis_length = 0;
-  int64_t reference_length = 0;              // for the reference closest in length, the shorter on a tie
+  int64_t reference_length = 0;              // of the reference closest in length, or the shorter one on a tie
   std::array<int64_t, kMaxOrder> correct{};  // n-grams of the hypothesis found in a reference, clipped
   std::array<int64_t, kMaxOrder> total{};    // n-grams of the hypothesis
 

@@ -19,7 +19,7 @@ bool is_ascii_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Cuts off a word's last character if it is punctuation, otherwise the first one if it is; never both.
+// Splits off a word's last character if it is punctuation, or else the first one if that is punctuation; never both.
 std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view>& words) {
   std::vector<std::string_view> out;
   for (const std::string_view word : words) {
@@ -75,9 +75,7 @@ Units words_of(const std::vector<std::string_view>& words) {
 ChrfStats::Order compare(const Units& hypothesis, const Units& reference, size_t order) {
   const auto reference_counts = reference.ngrams(order);
   ChrfStats::Order result;
-  if (reference_counts.empty())
-    return result;  // without a reference for this order, the hypothesis does not count
-                    // either
+  if (reference_counts.empty()) return result;  // then the hypothesis is not counted for this order either
   for (const auto& [ngram, count] : reference_counts) result.reference += count;
   for (const auto& [ngram, count] : hypothesis.ngrams(order)) {
     result.hypothesis += count;
@@ -87,7 +85,7 @@ ChrfStats::Order compare(const Units& hypothesis, const Units& reference, size_t
   return result;
 }
 
-// Precision and recall are means over the orders that both sides have.
+// Averages precision and recall over the orders that occur on both sides.
 double f_score(const ChrfStats& stats) {
   constexpr double kFactor = ChrfOptions::kBeta * ChrfOptions::kBeta;
   double precision = 0, recall = 0;
@@ -126,7 +124,7 @@ ChrfStats chrf_stats(std::string_view hypothesis, const std::vector<std::string_
   const Units characters = characters_of(words), cut_words = words_of(words);
 
   ChrfStats best;
-  double best_score = -1;  // the reference with the best F counts, the first on a tie
+  double best_score = -1;  // uses the reference with the best F score, or the first of equal ones
   for (const std::string_view reference : references) {
     const std::string prepared_reference = prepare(reference);
     const std::vector<std::string_view> reference_words = split_words(prepared_reference);

@@ -1,7 +1,7 @@
 // trainer/metrics/chrf.h: computes corpus chrF and chrF++ (Popovic 2015, 2017) as sacreBLEU 2 does, to the last digit.
 //
-// Counts of character n-grams (without white space), and of word n-grams for chrF++, add up over segments and ranks.
-// The score depends only on the sums. All functions are pure.
+// The score depends only on counts of character n-grams (without white space) and, for chrF++, word n-grams. The counts
+// can be added up over segments and ranks. All functions are pure.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// trainer/metrics/numpy_random.h: generates the random numbers of numpy's default_rng(seed), so that resampling draws
+// trainer/metrics/numpy_random.h: generates the random numbers of NumPy's default_rng(seed), so that resampling draws
 // the same samples as sacreBLEU.
 //
 // The generator is PCG64 (O'Neill 2014: a 128-bit linear congruential generator with the XSL-RR output), seeded through
@@ -19,7 +19,7 @@ class NumpyRandom {
   explicit NumpyRandom(uint64_t seed);
 
   uint64_t next_uint64();
-  uint32_t next_uint32();          // two per 64-bit number, the low word first
+  uint32_t next_uint32();          // takes two per 64-bit number, the low word first
   uint32_t below(uint32_t bound);  // 0 to bound - 1, all equally likely; a bound of 1 draws nothing
 
  private:
@@ -28,7 +28,7 @@ class NumpyRandom {
   bool has_high_half_ = false;
 };
 
-// The fair coins of one call of Generator.integers(2, dtype=bool): 32 per 32-bit number, the lowest bit first.
+// Returns the random bits of one call of Generator.integers(2, dtype=bool): 32 per 32-bit number, lowest bit first.
 class CoinFlips {
  public:
   explicit CoinFlips(NumpyRandom& random) : random_(random) {}

@@ -18,7 +18,7 @@ void add(std::span<const double> row, std::vector<double>& sums) {
 
 int64_t checked_segments(const SystemStats& stats, const Resampling& resampling) {
   require(!stats.systems.empty() && stats.systems[0].width > 0 && resampling.count > 0, ErrorKind::internal,
-          "resampling needs a system, numbers and samples");
+          "resampling needs at least one system, one number per segment and one sample");
   const int64_t num_segments = stats.systems[0].num_segments();
   for (const SegmentStats& system : stats.systems)
     require(system.num_segments() == num_segments, ErrorKind::internal, "the systems have different segments");
@@ -33,7 +33,7 @@ std::vector<SystemResult> real_scores(const SystemStats& stats) {
   return results;
 }
 
-// Returns scores[system][sample]. A sample contains the same segments for all systems.
+// Returns scores[system][sample]. A sample consists of the same segments for all systems.
 std::vector<std::vector<double>> bootstrap_scores(const SystemStats& stats, const Resampling& resampling) {
   const int64_t num_segments = checked_segments(stats, resampling);
   NumpyRandom random(resampling.seed);
@@ -51,7 +51,7 @@ std::vector<std::vector<double>> bootstrap_scores(const SystemStats& stats, cons
   return scores;
 }
 
-// Returns the probability of a difference above the real one by chance. The added 1 keeps p above 0 for small samples.
+// Returns the probability that chance causes a difference above the real one. Adding 1 keeps p above 0.
 double p_value(const std::vector<double>& differences, double real_difference) {
   const auto exceeds = [&](double difference) { return difference > real_difference; };
   const auto count = std::count_if(differences.begin(), differences.end(), exceeds);
@@ -111,7 +111,7 @@ std::vector<SystemResult> paired_randomisation(const SystemStats& stats, const R
   const size_t num_systems = results.size(), width = stats.systems[0].width;
   const std::vector<double> baseline = sum_of_segments(stats.systems[0]);
   std::vector<std::vector<double>> totals, differences(num_systems);
-  std::vector<SegmentStats> changes;  // system - baseline: exchanging the outputs adds it to the baseline's sums
+  std::vector<SegmentStats> changes;  // system - baseline; exchanging outputs adds it to the baseline's sums
   for (const SegmentStats& system : stats.systems) {
     totals.push_back(sum_of_segments(system));
     changes.push_back(difference(system, stats.systems[0]));

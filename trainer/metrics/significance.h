@@ -1,10 +1,10 @@
-// trainer/metrics/significance.h: confidence intervals and paired significance tests over segments of a test set.
+// trainer/metrics/significance.h: computes confidence intervals and paired significance tests by resampling.
 //
-// A metric keeps a few numbers per segment. The score of a corpus or a sample depends only on their sums. Bootstrap
-// (Koehn 2004) draws samples of as many segments, with replacement, the same for all systems. Approximate randomization
-// (Riezler & Maxwell 2005) flips a coin per segment to decide whether baseline and system exchange their outputs.
-// Random numbers, order and p = (c + 1) / (n + 1) are sacreBLEU's, but all arithmetic is f64 (sacreBLEU uses f32 for
-// sums of samples and some scores). docs/metrics.md explains the results.
+// A metric keeps a few numbers per segment, and the score of a corpus or a sample depends only on their sums. Bootstrap
+// resampling (Koehn 2004) draws samples with replacement that are as large as the test set and the same for all
+// systems. Approximate randomization (Riezler & Maxwell 2005) flips a coin per segment to decide whether baseline and
+// system exchange their outputs. Random numbers, order and p = (c + 1) / (n + 1) are as in sacreBLEU, but all
+// arithmetic is f64 (sacreBLEU uses f32 for sums of samples and some scores). docs/metrics.md explains the results.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ Interval confidence_interval(std::vector<double> scores);
 
 struct SystemResult {
   double score = 0;
-  std::optional<Interval> interval;  // by bootstrap
-  std::optional<double> p_value;     // for the difference from the baseline; none for the baseline itself
+  std::optional<Interval> interval;  // from bootstrap resampling
+  std::optional<double> p_value;     // for the difference from the baseline; absent for the baseline
 };
 
 // Return one result per system, in order.

@@ -1,4 +1,4 @@
-// trainer/metrics/ter.cpp: counts a segment's edits and reference words and computes the rate.
+// trainer/metrics/ter.cpp: counts edits and reference words of segments, and computes the rate.
 #include "trainer/metrics/ter.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Maps equal words to equal numbers, because they are compared very often.
+// Maps equal words to equal numbers, which are faster to compare.
 class WordNumbers {
  public:
   std::vector<int> operator()(const std::string& tokens) {
@@ -53,7 +53,7 @@ TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_vi
   std::vector<int64_t> edits;
   double sum_of_lengths = 0;
   for (const std::string_view reference : references) {
-    // sacreBLEU tokenizes references twice. With `normalized` this splits the 's of "it's..." off only in references.
+    // sacreBLEU tokenizes references twice. With `normalized`, this splits the 's off "it's..." only in references.
     const std::vector<int> reference_words = numbers(tokenize(tokenize(reference)));
     edits.push_back(translation_edits(hypothesis_words, reference_words));
     sum_of_lengths += std::ssize(reference_words);

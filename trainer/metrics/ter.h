@@ -1,7 +1,8 @@
 // trainer/metrics/ter.h: computes the translation edit rate (Snover et al. 2006) as Tercom and sacreBLEU 2 do.
 //
-// It counts the edits that turn a translation into its reference: words inserted, deleted or replaced, and runs of
-// words moved. Edits and lengths add up over segments and ranks. The score depends only on the sums.
+// The rate counts the edits that turn a translation into its reference: inserting, deleting or replacing a word, and
+// moving a run of words. The score depends only on sums of edits and lengths, which can be added up over segments and
+// ranks. All functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,11 @@ struct TerOptions {
   bool case_sensitive = false;
   bool normalized = false;     // first replace entities and split punctuation off
   bool no_punct = false;       // remove . , ? : ; ! " ( )
-  bool asian_support = false;  // normalized: each ideograph is a word; no_punct: also remove full-width marks
+  bool asian_support = false;  // with normalized, each ideograph is a word; with no_punct, remove full-width marks
 };
 
 struct TerStats {
-  int64_t edits = 0;            // for the reference that needs the fewest
+  int64_t edits = 0;            // for the reference that needs the fewest edits
   double reference_length = 0;  // words; mean over the references
 
   TerStats& operator+=(const TerStats& other);
@@ -27,7 +28,7 @@ struct TerStats {
 };
 
 struct TerScore {
-  double score = 0;  // 100 edits / reference length; 0 is best, may exceed 100
+  double score = 0;  // 100 edits / reference length; 0 is best; can exceed 100
   TerStats stats;
   std::string signature;  // lists everything that affects the score
 };

@@ -1,4 +1,4 @@
-// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses rows for a common prefix.
+// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses the rows of a common prefix.
 #include "trainer/metrics/ter_edit_distance.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ BeamEditDistance::BeamEditDistance(std::vector<int> reference) : reference_(std:
 }
 
 int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
-  size_t num_equal = 0;  // only hypotheses of equal length share rows, because the beam depends on the length
+  size_t num_equal = 0;  // rows are reused only for equal lengths, because the beam depends on the length
   if (hypothesis.size() == hypothesis_.size()) {
     num_equal = std::mismatch(hypothesis.begin(), hypothesis.end(), hypothesis_.begin()).first - hypothesis.begin();
   }
@@ -32,7 +32,7 @@ int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
 
 void BeamEditDistance::fill_row(size_t i) {
   const double ratio = static_cast<double>(reference_.size()) / hypothesis_.size();
-  // With a very short hypothesis the diagonal moves more than a beam's width from row to row.
+  // If the hypothesis is very short, the diagonal moves by more than the beam's width per row.
   const auto width = static_cast<int64_t>(ratio / 2 > kBeamWidth ? std::ceil(ratio / 2 + kBeamWidth) : kBeamWidth);
   const auto diagonal = static_cast<int64_t>(std::floor(i * ratio));
   const int64_t num_columns = std::ssize(reference_) + 1;

@@ -1,8 +1,8 @@
-// trainer/metrics/ter_edit_distance.h: computes TER's edit distance in a beam around the diagonal, with its path.
+// trainer/metrics/ter_edit_distance.h: computes TER's edit distance and its path, in a beam around the diagonal.
 //
-// All costs are 1. On a tie a match or substitution comes first, then the removal of a hypothesis word, then the
-// insertion of a reference word. Cells more than 25 off the diagonal are skipped, so the distance of very different
-// texts may be larger than the true one. This is part of the score's definition.
+// All edits cost 1. On a tie, a match or substitution is preferred, then the removal of a hypothesis word, then the
+// insertion of a reference word. Cells more than 25 off the diagonal are skipped, so the distance between very
+// different texts can be too large. This is part of the score's definition.
 #pragma once
 
 #include <cstddef>

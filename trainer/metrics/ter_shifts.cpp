@@ -1,4 +1,4 @@
-// trainer/metrics/ter_shifts.cpp: applies the best shift of each round until none helps or too many were tried.
+// trainer/metrics/ter_shifts.cpp: applies the best shift of each round until none helps or the limit is reached.
 #include "trainer/metrics/ter_shifts.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ constexpr int kMaxCandidates = 1000;  // over all rounds
 struct Shift {
   int gain = 0;
   int start = 0, length = 0;  // the run of hypothesis words
-  int target = 0;             // it moves before this word
+  int target = 0;             // position of the word before which the run is moved
 
-  // Orders by larger gain, then longer run, earlier start, earlier target.
+  // The better shift has a larger gain, or else a longer run, an earlier start or an earlier target.
   bool operator<(const Shift& other) const {
     return std::tuple(gain, length, -start, -target) <
            std::tuple(other.gain, other.length, -other.start, -other.target);
@@ -101,7 +101,7 @@ class ShiftSearch {
     return best;
   }
 
-  // Tries the run at each position next to the hypothesis words that are aligned to the same run of the reference.
+  // Tries to move the run next to each of the hypothesis words that are aligned to the same run in the reference.
   void try_targets(int start, int goal, int length, std::optional<Shift>& best) {
     if (!any_in(alignment_.hypothesis_wrong, start, length) || !any_in(alignment_.reference_wrong, goal, length))
       return;
@@ -129,7 +129,7 @@ class ShiftSearch {
 }  // namespace
 
 int64_t translation_edits(std::vector<int> hypothesis, const std::vector<int>& reference) {
-  if (reference.empty()) return std::ssize(hypothesis);  // there is nothing to shift towards
+  if (reference.empty()) return std::ssize(hypothesis);  // no shift is possible
   return ShiftSearch(std::move(hypothesis), reference).edits();
 }
 

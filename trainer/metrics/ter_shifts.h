@@ -1,4 +1,4 @@
-// trainer/metrics/ter_shifts.h: runs Tercom's greedy search for moved runs of words, and counts the edits.
+// trainer/metrics/ter_shifts.h: searches greedily for shifts of word runs, as Tercom does, and counts the edits.
 //
 // Finding the fewest edits with moves is NP-hard, so this search and its limits define the score.
 #pragma once

@@ -1,4 +1,4 @@
-// trainer/metrics/token_rules.cpp: implements the ASCII rules that several tokenizers share.
+// trainer/metrics/token_rules.cpp: implements ASCII rules shared by several tokenizers.
 #include "trainer/metrics/token_rules.h"
 
 namespace weft {

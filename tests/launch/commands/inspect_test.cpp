@@ -223,7 +223,7 @@ TEST(InspectModel, DoesNotPrintTheBytesOfAFileThatIsNoText) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "a.safetensors", std::string("\x40\0\0\0{\"a\":[0,1]}", 15));
   EXPECT_EQ(refusal({"model", folder / "a.safetensors"}),
-            folder / "a.safetensors" + " is not a configuration: give a .cfg, which is a small text file");
+            folder / "a.safetensors" + " is not a configuration file: a .cfg is a small text file");
   write_file_atomically(folder / "a.json", std::string(5000, 'x'));
   EXPECT_LT(refusal({"model", folder / "a.json"}).size(), 400u);
 }

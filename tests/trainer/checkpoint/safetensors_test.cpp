@@ -120,8 +120,8 @@ TEST(Safetensors, RefusesEachDamagedField) {
   const std::vector<std::tuple<std::string, size_t, std::string>> cases = {
       {one(entry("F33", "[2]", "[0,8]")), 8, "unknown dtype 'F33'"},
       {one(entry("F32", "[3]", "[0,8]")), 8, "shape [3] need 12"},
-      {one(entry("F32", "[-2]", "[0,8]")), 8, "shape contains something that is not a count"},
-      {one(entry("F32", "[2.0]", "[0,8]")), 8, "shape contains something that is not a count"},
+      {one(entry("F32", "[-2]", "[0,8]")), 8, "shape contains a value that is not a whole number"},
+      {one(entry("F32", "[2.0]", "[0,8]")), 8, "shape contains a value that is not a whole number"},
       {one(entry("F32", "{}", "[0,8]")), 8, "shape is not a list"},
       {one(entry("F32", "[4611686018427387904,4]", "[0,0]")), 0, "shape is too large"},
       {one(entry("F32", "[2]", "[0,8,9]")), 8, "data_offsets is not a pair"},

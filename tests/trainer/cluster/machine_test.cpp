@@ -39,16 +39,18 @@ TEST(Machine, NamesTheNumberThatItLacks) {
     return refusal_of(ErrorKind::usage, [&] { check_machine(m, ranks); });
   };
   Machine m;
-  EXPECT_EQ(refusal(m, 1), "processor.flops is not given: a machine that computes needs it");
+  EXPECT_EQ(refusal(m, 1), "processor.flops is missing: give a value above 0, which is needed to predict a step");
   m.processor.flops = m.processor.update_bandwidth = {1e9};
   EXPECT_EQ(refusal(m, 1), "");
-  EXPECT_EQ(refusal(m, 8), "node.bandwidth is not given: a machine with several ranks a node needs it");
+  EXPECT_EQ(refusal(m, 8),
+            "node.bandwidth is missing: give a value above 0, which is needed to predict several ranks per node");
   m.node.bandwidth = {1};
-  EXPECT_EQ(refusal(m, 9), "network.bandwidth is not given: a machine with several nodes needs it");
+  EXPECT_EQ(refusal(m, 9),
+            "network.bandwidth is missing: give a value above 0, which is needed to predict several nodes");
   m.network.bandwidth = {1};
   EXPECT_EQ(refusal(m, 9), "");
   m.processor.lost_to_collectives = {1.5};
-  EXPECT_EQ(refusal(m, 9), "processor.lost_to_collectives = 1.5 is a share: at most 1");
+  EXPECT_EQ(refusal(m, 9), "processor.lost_to_collectives = 1.5 must be at most 1");
   m.node.ranks = 0;
   EXPECT_EQ(refusal(m, 9), "node.ranks = 0 must be at least 1");
 }

@@ -65,14 +65,14 @@ TEST(RequireResumable, RefusesOtherOptimizationUnlessAllowed) {
 TEST(RequireResumable, RefusesInAnyCaseWhatTheCheckpointDependsOn) {
   for (const std::string option : {"[train]\nseed", "[batch]\nrows", "[batch]\nlook_ahead", "[model]\nheads"}) {
     const std::string said = refusal(option + " = 4\n", option + " = 5\n", 1, /*allow_changes=*/true);
-    EXPECT_NE(said.find(" = 4, now it is 5: "), std::string::npos) << said;
+    EXPECT_NE(said.find(" = 4, but it is now 5: "), std::string::npos) << said;
     EXPECT_EQ(said.find("allow_changes"), std::string::npos) << said;
   }
   EXPECT_NE(
-      refusal("[optimizer]\nkind = adam\n", "[optimizer]\nkind = muon\n").find("the optimizer's state would not fit"),
+      refusal("[optimizer]\nkind = adam\n", "[optimizer]\nkind = muon\n").find("the optimizer state would not fit"),
       std::string::npos);
   EXPECT_NE(
-      refusal("[model]\nactivation = gelu\n", "[model]\nactivation = gelu_tanh\n").find("belong to another model"),
+      refusal("[model]\nactivation = gelu\n", "[model]\nactivation = gelu_tanh\n").find("belong to a different model"),
       std::string::npos);
 }
 
@@ -140,7 +140,7 @@ TEST(RequireSameModel, NamesWhatTheShapesDoNotShow) {
   ModelConfig heads, width;
   heads.heads = 16, width.dropout = 0.3;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { require_same_model(heads, ModelConfig(), "run"); }),
-            "the model of run has model.heads = 16, but this run's has 8: use that value");
+            "the model in run has model.heads = 16, but this run has 8: use the value of the model");
   EXPECT_NO_THROW(require_same_model(width, ModelConfig(), "run"));
 }
 

@@ -133,18 +133,18 @@ TEST_P(HuggingFaceRefusal, NamesTheOptionAndWhatFits) {
 
 const Refusal kRefusals[] = {
     {"NormKind", [](ModelConfig& c) { c.norm_kind = NormKind::rms; },
-     "transformers' PegasusForConditionalGeneration has no model.norm_kind = rms: layer fits"},
+     "transformers' PegasusForConditionalGeneration does not support model.norm_kind = rms: only layer is supported"},
     {"NoFinalNorm", [](ModelConfig& c) { c.final_norm = false; },
-     "PegasusForConditionalGeneration has no model.final_norm = false: true fits model.norm = pre"},
+     "PegasusForConditionalGeneration does not support model.final_norm = false: model.norm = pre needs true"},
     {"FinalNorm", [](ModelConfig& c) { c.norm = NormPosition::post; },
-     "transformers' MarianMTModel has no model.final_norm = true: false fits model.norm = post"},
+     "transformers' MarianMTModel does not support model.final_norm = true: model.norm = post needs false"},
     {"Positions", [](ModelConfig& c) { c.positions = Positions::learned; },
-     "model.positions = learned: interleaved and halves fit"},
-    {"Offset", [](ModelConfig& c) { c.position_offset = 2; }, "model.position_offset = 2: 0 fits"},
+     "model.positions = learned: only interleaved and halves are supported"},
+    {"Offset", [](ModelConfig& c) { c.position_offset = 2; }, "model.position_offset = 2: only 0 is supported"},
     {"Activation", [](ModelConfig& c) { c.activation = FeedForwardActivation::glu; },
-     "model.activation = glu: relu, gelu, gelu_tanh and silu fit"},
-    {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: 0 fits"},
-    {"Tying", [](ModelConfig& c) { c.tying = Tying::output; }, "model.tying = output: all fits model.norm = pre"}};
+     "model.activation = glu: only relu, gelu, gelu_tanh and silu are supported"},
+    {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: only 0 is supported"},
+    {"Tying", [](ModelConfig& c) { c.tying = Tying::output; }, "model.tying = output: model.norm = pre needs all"}};
 INSTANTIATE_TEST_SUITE_P(All, HuggingFaceRefusal, ::testing::ValuesIn(kRefusals),
                          [](const auto& info) { return info.param.name; });
 

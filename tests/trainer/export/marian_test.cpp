@@ -127,16 +127,17 @@ TEST_P(MarianRefusal, NamesTheOptionAndWhatFits) {
 }
 
 const MarianForm kMarianForms[] = {
-    {"PreNorm", [](ModelConfig& c) { c.norm = NormPosition::pre; }, "Marian has no model.norm = pre: post fits"},
-    {"NormKind", [](ModelConfig& c) { c.norm_kind = NormKind::rms; }, "model.norm_kind = rms: layer fits"},
-    {"FinalNorm", [](ModelConfig& c) { c.final_norm = true; }, "model.final_norm = true: false fits"},
+    {"PreNorm", [](ModelConfig& c) { c.norm = NormPosition::pre; },
+     "Marian does not support model.norm = pre: only post is supported"},
+    {"NormKind", [](ModelConfig& c) { c.norm_kind = NormKind::rms; }, "model.norm_kind = rms: only layer is supported"},
+    {"FinalNorm", [](ModelConfig& c) { c.final_norm = true; }, "model.final_norm = true: only false is supported"},
     {"Positions", [](ModelConfig& c) { c.positions = Positions::interleaved; },
-     "model.positions = interleaved: tensor2tensor fits"},
-    {"Offset", [](ModelConfig& c) { c.position_offset = 1; }, "model.position_offset = 1: 0 fits"},
-    {"Width", [](ModelConfig& c) { c.width = 15; }, "model.width = 15: an even width fits"},
+     "model.positions = interleaved: only tensor2tensor is supported"},
+    {"Offset", [](ModelConfig& c) { c.position_offset = 1; }, "model.position_offset = 1: only 0 is supported"},
+    {"Width", [](ModelConfig& c) { c.width = 15; }, "model.width = 15: the width must be even"},
     {"Activation", [](ModelConfig& c) { c.activation = FeedForwardActivation::gelu; },
-     "model.activation = gelu: relu and silu fit"},
-    {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: 0 fits"}};
+     "model.activation = gelu: only relu and silu are supported"},
+    {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: only 0 is supported"}};
 INSTANTIATE_TEST_SUITE_P(All, MarianRefusal, ::testing::ValuesIn(kMarianForms),
                          [](const auto& info) { return info.param.name; });
 

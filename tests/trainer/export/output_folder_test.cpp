@@ -55,7 +55,7 @@ TEST_F(OutputFolderTest, ReplacesAnExportOnlyWhenForced) {
 TEST_F(OutputFolderTest, NeverReplacesWhatNoExportWrites) {
   export_to(path_, false, "old");
   write_file_atomically(path_ + "/thesis.txt", "mine");
-  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"contains thesis.txt, which no export writes"});
+  expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"contains thesis.txt, which is not from an export"});
   fs::remove(path_ + "/thesis.txt");
   fs::create_directory(path_ + "/config.json");
   expect_error([&] { export_to(path_, true); }, ErrorKind::usage, {"contains config.json"});

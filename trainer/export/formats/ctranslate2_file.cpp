@@ -46,8 +46,8 @@ void Ctranslate2File::real(const std::string& name, float value) { scalar(name, 
 
 void Ctranslate2File::array(const std::string& name, std::vector<int64_t> shape, MakeValues values) {
   if (array_bytes(shape) > UINT32_MAX)
-    fail(ErrorKind::usage, fmt::format("CTranslate2 does not support arrays of 4 GiB, such as {}: train with a smaller "
-                                       "vocabulary or width",
+    fail(ErrorKind::usage, fmt::format("CTranslate2 does not support arrays of 4 GiB or more, such as {}: train with "
+                                       "a smaller vocabulary or width",
                                        name));
   variables_[name] = {std::move(shape), kF32, {}, std::move(values)};
 }

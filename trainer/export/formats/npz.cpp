@@ -57,7 +57,7 @@ void NpzWriter::add_member(const std::string& name, const std::string& header, s
   const std::string file = name + ".npy";
   const uint64_t size = header.size() + data.size();
   if (offset_ + size + directory_.size() + 1024 > UINT32_MAX)
-    fail(ErrorKind::usage, "Marian does not support models of 4 GiB: train with a smaller vocabulary or width");
+    fail(ErrorKind::usage, "Marian does not support models of 4 GiB or more: train with a smaller vocabulary or width");
   const uint32_t crc = checksum(checksum(0, header), data);
   const auto bytes = static_cast<uint32_t>(size);
   const std::string common = fields(kFlags, kStored, kTime, kDate, crc, bytes, bytes,

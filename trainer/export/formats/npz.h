@@ -2,7 +2,7 @@
 //
 // The formats are PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A library's writer
 // would add compression and random access, which are not needed. zlib computes the checksums. Marian's reader supports
-// archives of at most 4 GiB; a larger one throws an Error of kind usage.
+// archives of at most 4 GiB, so a larger archive throws an Error of kind usage.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// trainer/export/formats/pytorch_file.cpp: writes and reads a PyTorch state_dict. All checks precede reading values.
+// trainer/export/formats/pytorch_file.cpp: writes and reads a PyTorch state_dict, and checks it before it reads values.
 #include "trainer/export/formats/pytorch_file.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ size_t numel(const std::vector<int64_t>& shape) {
   return n;
 }
 
-// An option that adds or removes a whole group of tensors.
+// An option that adds or removes a group of tensors.
 struct Cause {
   const char *prefix, *option;
 };
@@ -43,7 +43,7 @@ constexpr Cause kCauses[] = {{"encoder.layers.", "model.encoder_layers"}, {"deco
                              {"source_positions.", "model.positions"},    {"target_positions.", "model.positions"},
                              {"output.bias", "model.bias_output"}};
 
-// Returns the option that may explain why only one side has `name`: the other side lacks tensors of its group.
+// Suggests an option if `other_side` lacks not only `name` but all tensors of its group.
 template <typename Names>
 std::string advice(const std::string& name, const Names& other_side) {
   for (const Cause& cause : kCauses) {
@@ -52,12 +52,12 @@ std::string advice(const std::string& name, const Names& other_side) {
     if (group.ends_with(".layers.")) group = name.substr(0, name.find('.', group.size()) + 1);
     const auto next = other_side.lower_bound(group);
     if (next == other_side.end() || !next->first.starts_with(group))
-      return fmt::format("does {} fit the file?", cause.option);
+      return fmt::format("does {} match the file?", cause.option);
   }
   return "docs/pytorch.md lists names and shapes";
 }
 
-// Returns "transformer.", for example, if the module was saved as part of another one.
+// Returns, for example, "transformer." if the module was saved as part of a module that contains it.
 std::string surplus_prefix(const std::string& name, const TensorsByName& wanted) {
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
     if (wanted.contains(name.substr(dot + 1))) return name.substr(0, dot + 1);
@@ -82,7 +82,7 @@ class Reader {
   std::vector<float> read() {
     check_names();
     for (const auto& [name, entry] : file_.entries()) check_form(wanted_.at(name), entry);
-    values_.resize(num_values_);  // the file is known to contain that many
+    values_.resize(num_values_);  // checked above: the file contains that many
     for (const auto& [name, entry] : file_.entries()) take(wanted_.at(name));
     return std::move(values_);
   }
@@ -92,7 +92,7 @@ class Reader {
     fail(ErrorKind::checkpoint, fmt::format("{}: {}", path_, what));
   }
 
-  // A tensor may be absent if the model lacks this bias, or if a tied tensor contains its values.
+  // A tensor may be absent if the model lacks its bias, or if a tied tensor with the same values is present.
   void check_names() const {
     std::vector<std::string> extra, missing;
     std::set<std::vector<const Param*>> brought{std::vector<const Param*>{}};  // no parts: a bias that the model lacks
@@ -108,9 +108,9 @@ class Reader {
       if (!brought.contains(tensor.parts)) missing.push_back(name);
     if (!extra.empty()) {
       const std::string prefix = surplus_prefix(extra[0], wanted_);
-      refuse(fmt::format("{} {} the model's: {}", listed(extra), extra.size() == 1 ? "is not one of" : "are not",
+      refuse(fmt::format("{} {} not in the model: {}", listed(extra), extra.size() == 1 ? "is" : "are",
                          prefix.empty() ? advice(extra[0], wanted_)
-                                        : fmt::format("take '{}' off the names before saving", printable(prefix))));
+                                        : fmt::format("remove '{}' from the names before saving", printable(prefix))));
     }
     if (!missing.empty())
       refuse(fmt::format("{} {} missing: {}", listed(missing), missing.size() == 1 ? "is" : "are",
@@ -119,12 +119,12 @@ class Reader {
 
   void check_form(const PytorchTensor& t, const SafetensorsEntry& found) const {
     if (found.dtype != "F32" && found.dtype != "F16" && found.dtype != "BF16")
-      refuse(fmt::format("tensor '{}' is {}; F32, F16 and BF16 can be imported: convert it with .float() before saving",
+      refuse(fmt::format("tensor '{}' is {}, but import needs F32, F16 or BF16: convert it with .float() before saving",
                          t.name, found.dtype));
     if (found.shape == t.shape) return;
     check_vocabulary(t, found);
-    refuse(fmt::format("tensor '{}' has shape {}, the model's has {}: does the [model] section fit the file?", t.name,
-                       str(found.shape), str(t.shape)));
+    refuse(fmt::format("tensor '{}' has shape {}, but the model needs {}: does the [model] section match the file?",
+                       t.name, str(found.shape), str(t.shape)));
   }
 
   void check_vocabulary(const PytorchTensor& t, const SafetensorsEntry& found) const {
@@ -134,8 +134,8 @@ class Reader {
                             std::equal(found.shape.begin() + 1, found.shape.end(), t.shape.begin() + 1);
     if ((is_source || is_target) && other_rows)
       refuse(
-          fmt::format("tensor '{}' has {} rows, but the {} tokenizer has {} entries: give the tokenizer that the "
-                      "weights were trained with",
+          fmt::format("tensor '{}' has {} rows, but the {} tokenizer has {} entries: use the tokenizer with which the "
+                      "weights were trained",
                       t.name, found.shape[0], is_source ? "source" : "target", t.shape[0]));
   }
 
@@ -155,14 +155,14 @@ class Reader {
     }
   }
 
-  // Requires the same bits under all names of a tied table.
+  // Throws an Error unless all names of a tied table have the same bits.
   void put(const std::string& name, const Param& param, const float* found) {
     const size_t n = static_cast<size_t>(param.numel());
     float* place = values_.data() + param.offset;
     const auto [first, is_new] = taken_from_.emplace(&param, name);
     if (!is_new && std::memcmp(place, found, n * sizeof(float)) != 0)
-      refuse(fmt::format("tensor '{}' differs from '{}', but model.tying makes them one: use a lower model.tying", name,
-                         first->second));
+      refuse(fmt::format("tensor '{}' differs from '{}', but model.tying ties the two: use a model.tying that does not",
+                         name, first->second));
     std::copy(found, found + n, place);
   }
 

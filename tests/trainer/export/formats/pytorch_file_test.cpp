@@ -164,30 +164,30 @@ TEST_F(PytorchImport, AMissingTensorIsNamed) {
 }
 
 TEST_F(PytorchImport, AMissingLayerNamesThreeTensorsTheirNumberAndTheOption) {
-  EXPECT_EQ(refusal([](StateDict& s) {
-              std::erase_if(s.tensors, [](const auto& t) { return t.first.starts_with("decoder.layers.1."); });
-            }),
-            "tensors 'decoder.layers.1.linear1.weight', 'decoder.layers.1.linear2.weight', "
-            "'decoder.layers.1.multihead_attn.in_proj_bias' and 13 more are missing: does model.decoder_layers fit the "
-            "file?");
+  EXPECT_EQ(
+      refusal([](StateDict& s) {
+        std::erase_if(s.tensors, [](const auto& t) { return t.first.starts_with("decoder.layers.1."); });
+      }),
+      "tensors 'decoder.layers.1.linear1.weight', 'decoder.layers.1.linear2.weight', "
+      "'decoder.layers.1.multihead_attn.in_proj_bias' and 13 more are missing: does model.decoder_layers match the "
+      "file?");
 }
 
 TEST_F(PytorchImport, AnExtraTensorIsNamedWithTheOption) {
   const StateDict::Values ones{{12}, std::vector<float>(12, 1)};
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["decoder.norm.bias"] = s.tensors["decoder.norm.weight"] = ones; }),
-            "tensors 'decoder.norm.bias', 'decoder.norm.weight' are not the model's: does model.final_norm fit the "
+            "tensors 'decoder.norm.bias', 'decoder.norm.weight' are not in the model: does model.final_norm match the "
             "file?");
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["foo"] = ones; }),
-            "tensor 'foo' is not one of the model's: docs/pytorch.md lists names and shapes");
+            "tensor 'foo' is not in the model: docs/pytorch.md lists names and shapes");
 }
 
 TEST_F(PytorchImport, NamesOfTheFileAreEscapedAndShortened) {
   const StateDict::Values one{{1}, {1}};
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["a\n\x1b[2J" + std::string(1, '\0')] = one; }),
-            "tensor 'a\\n\\x1b[2J\\x00' is not one of the model's: docs/pytorch.md lists names and shapes");
-  EXPECT_EQ(
-      refusal([&](StateDict& s) { s.tensors[std::string(200'000, 'x')] = one; }),
-      "tensor '" + std::string(80, 'x') + "...' is not one of the model's: docs/pytorch.md lists names and shapes");
+            "tensor 'a\\n\\x1b[2J\\x00' is not in the model: docs/pytorch.md lists names and shapes");
+  EXPECT_EQ(refusal([&](StateDict& s) { s.tensors[std::string(200'000, 'x')] = one; }),
+            "tensor '" + std::string(80, 'x') + "...' is not in the model: docs/pytorch.md lists names and shapes");
 }
 
 TEST_F(PytorchImport, TakesNoMemoryForAModelThatTheFileDoesNotHold) {
@@ -205,23 +205,24 @@ TEST_F(PytorchImport, APrefixOfAllNamesIsPointedOut) {
                 prefixed.tensors.clear();
                 for (const auto& [name, t] : s.tensors) prefixed.tensors["module.model." + name] = t;
                 s = prefixed;
-              }).ends_with("are not the model's: take 'module.model.' off the names before saving"));
+              }).ends_with("are not in the model: remove 'module.model.' from the names before saving"));
 }
 
 TEST_F(PytorchImport, AnotherShapeIsSaidWithBoth) {
-  EXPECT_EQ(refusal([](StateDict& s) {
-              s.tensors["encoder.layers.0.linear1.weight"].first = {12, 20};
-            }),
-            "tensor 'encoder.layers.0.linear1.weight' has shape [12, 20], the model's has [20, 12]: does the [model] "
-            "section fit the file?");
+  EXPECT_EQ(
+      refusal([](StateDict& s) {
+        s.tensors["encoder.layers.0.linear1.weight"].first = {12, 20};
+      }),
+      "tensor 'encoder.layers.0.linear1.weight' has shape [12, 20], but the model needs [20, 12]: does the [model] "
+      "section match the file?");
 }
 
 TEST_F(PytorchImport, AnotherVocabularyIsSaidInRowsAndEntries) {
   EXPECT_EQ(refusal([](StateDict& s) {
               s.tensors["source_embedding.weight"] = {{9, 12}, std::vector<float>(108)};
             }),
-            "tensor 'source_embedding.weight' has 9 rows, but the source tokenizer has 11 entries: give the tokenizer "
-            "that the weights were trained with");
+            "tensor 'source_embedding.weight' has 9 rows, but the source tokenizer has 11 entries: use the tokenizer "
+            "with which the weights were trained");
   EXPECT_NE(refusal([](StateDict& s) {
               s.tensors["output.weight"] = {{9, 12}, std::vector<float>(108)};
             }).find("but the target tokenizer has 11 entries"),
@@ -247,10 +248,9 @@ TEST_F(PytorchImport, ABiasThatTheModelLacksMustBeZeroOrAbsent) {
 }
 
 TEST_F(PytorchImport, NamesOfATiedTableMustHoldTheSameBitsAndOneIsEnough) {
-  EXPECT_EQ(
-      refusal([](StateDict& s) { s.tensors["output.weight"].second[0] += 1e-6f; }),
-      "tensor 'target_embedding.weight' differs from 'output.weight', but model.tying makes them one: use a lower "
-      "model.tying");
+  EXPECT_EQ(refusal([](StateDict& s) { s.tensors["output.weight"].second[0] += 1e-6f; }),
+            "tensor 'target_embedding.weight' differs from 'output.weight', but model.tying ties the two: use a "
+            "model.tying that does not");
   for (const char* name : {"target_embedding.weight", "output.weight"})
     EXPECT_EQ(refusal([&](StateDict& s) { s.tensors.erase(name); }), "");
   EXPECT_EQ(refusal([](StateDict& s) {
@@ -270,10 +270,10 @@ TEST_F(PytorchImport, HalfPrecisionIsWidenedAndOtherTypesAreRefused) {
   }
   Weights(config_, 1).write(path_);
   write_as("I32", 4);
-  EXPECT_EQ(
-      refusal_of(path_),
-      "tensor 'decoder.layers.0.linear1.bias' is I32; F32, F16 and BF16 can be imported: convert it with .float() "
-      "before saving");
+  EXPECT_EQ(refusal_of(path_),
+            "tensor 'decoder.layers.0.linear1.bias' is I32, but import needs F32, F16 or BF16: convert it "
+            "with .float() "
+            "before saving");
 }
 
 TEST_F(PytorchImport, AFileBehindALinkIsRead) {
