@@ -1,8 +1,8 @@
 // data/shards/hdf5_file.h: reads the plain HDF5 of shards: scalar attributes and one-dimensional numbers.
 //
-// Opening a dataset refuses what docs/formats/shard-format.md forbids: links, external or virtual storage, foreign filters,
-// other types. Every Error has the kind data and names the file and the dataset. Several threads may read, each its own
-// file; calls into the library are serialized.
+// Opening a dataset refuses what docs/formats/shard-format.md forbids: links, external or virtual storage, foreign
+// filters, other types. Every Error has the kind data and names the file and the dataset. Several threads may read,
+// each its own file; calls into the library are serialized.
 #pragma once
 
 #include <cstdint>

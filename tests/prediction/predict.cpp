@@ -1,4 +1,5 @@
-// tests/prediction/predict.cpp: predicts a training step of a GPU from the shapes of its ops (docs/development/gpu-kernels.md).
+// tests/prediction/predict.cpp: predicts a training step of a GPU from the shapes of its ops
+// (docs/development/gpu-kernels.md).
 //
 //   predict h100|h200|a100 [--config FILE] [--section.key=value ...] [--measured BENCH.json]
 //

@@ -17,8 +17,8 @@ struct HeatMap {
   std::vector<std::string> rows, columns;  // labels, UTF-8; empty: no label
   std::vector<float> values;               // [rows, columns]; not finite: gray
   double low = 0, high = 1;                // range of the colors; values outside it are clamped
-  int cell = 22;        // width and height of a cell
-  int label_font = 13;  // font size of row and column labels
+  int cell = 22;                           // width and height of a cell
+  int label_font = 13;                     // font size of row and column labels
 };
 
 std::string to_svg(const HeatMap& map);

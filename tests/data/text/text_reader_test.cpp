@@ -105,7 +105,8 @@ TEST_F(TextReaderTest, NoticesAWrongChecksum) {
 
 TEST_F(TextReaderTest, NamesWhatIsNotAFile) {
   expect_error([&] { TextReader reader(folder_ / "none"); }, ErrorKind::data, {"there is no file", "none"});
-  expect_error([&] { TextReader reader(folder_.path()); }, ErrorKind::data, {"is a folder: give a file", folder_.path()});
+  expect_error([&] { TextReader reader(folder_.path()); }, ErrorKind::data,
+               {"is a folder: give a file", folder_.path()});
 }
 
 }  // namespace

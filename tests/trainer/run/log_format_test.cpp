@@ -1,4 +1,5 @@
-// tests/trainer/run/log_format_test.cpp: the keys that runs write into log.jsonl are those of docs/formats/log-format.md.
+// tests/trainer/run/log_format_test.cpp: the keys that runs write into log.jsonl are those of
+// docs/formats/log-format.md.
 #include <gtest/gtest.h>
 
 #include <map>
