@@ -46,7 +46,7 @@ TEST(Ops, RefuseAProductThatCannotEndSo) {
   EXPECT_EQ(message({.accumulate = true, .epilogue = {Kind::activate}}),
             "gemm: an activation cannot follow an accumulated sum");
   EXPECT_EQ(message({.bias = four, .epilogue = {Kind::differentiate, Activation::relu, c}}),
-            "gemm: a gradient cannot have a bias");
+            "gemm: epilogue.differentiate cannot be combined with a bias");
   EXPECT_EQ(message({.epilogue = {Kind::differentiate}}), "gemm: epilogue.saved is missing");
   EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias needs the product to be a weight's gradient");
 }

@@ -45,8 +45,8 @@ std::string refusal(const RunConfig& c) {
 TEST(LearnedPositionsInTraining, HoldTheLongestSentenceWithItsEos) {
   EXPECT_EQ(refusal(learned_run(longest_sentence())), "");
   EXPECT_EQ(refusal(learned_run(longest_sentence() - 1)),
-            fmt::format("{} has sentences of {} tokens, eos included, but model.max_positions = {}: raise it, or pack "
-                        "again with --max-length {}",
+            fmt::format("{} contains a sentence of {} tokens, including eos, but model.max_positions = {}: raise it, "
+                        "or pack again with --max-length {}",
                         number_words().folder(), longest_sentence(), longest_sentence() - 1, longest_sentence() - 2));
 }
 
@@ -62,7 +62,7 @@ TEST(LearnedPositionsInTraining, HoldTheLongestSentenceOfTheValidationSet) {
        [](const char*, int64_t, int64_t) {});
   c.data.valid = folder / "valid";
   c.batch.rows = c.batch.source_rows = 400;
-  EXPECT_NE(refusal(c).find(folder / "valid has sentences of "), std::string::npos) << refusal(c);
+  EXPECT_NE(refusal(c).find(folder / "valid contains a sentence of "), std::string::npos) << refusal(c);
 }
 
 TEST(LearnedPositionsInTraining, MayBeShorterThanSentencesThatNoBlockHolds) {
@@ -89,7 +89,7 @@ TEST(LearnedPositionsInTraining, NeedNotHoldAPairThatIsLeftOutForItsOtherSide) {
   c.batch.rows = c.batch.source_rows = 100;
   EXPECT_EQ(refusal(c), "");
   c.batch.rows = 2000;  // now it fits into a block
-  EXPECT_NE(refusal(c).find("train has sentences of "), std::string::npos) << refusal(c);
+  EXPECT_NE(refusal(c).find("train contains a sentence of "), std::string::npos) << refusal(c);
 }
 
 TEST(LearnedPositionsInTraining, AreNoVocabularyTables) {

@@ -168,7 +168,7 @@ TEST(Plan, RefusesWhatItCannotRead) {
             "cannot read the configuration 'no-such.cfg': No such file or directory");
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--parallel.zero=2"})), "parallel.zero = 2: give 0 or 1"));
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--network.hop=2 guessed"})),
-                    "network.hop = '2 guessed': give a number, 0 or more"));
+                    "network.hop = '2 guessed': give a number of 0 or more"));
   EXPECT_TRUE(holds(refusal(cluster("base", "epyc-2-cores", 2, {"--train.precision=f32"})),
                     "the rates of this machine were measured in bf16, but train.precision = f32"));
   const TemporaryFolder folder;

@@ -112,7 +112,7 @@ TEST_F(DocumentTranslatorTest, WindowsEndAtTheirTokensAtEmptyLinesAndAtOtherTags
 TEST_F(DocumentTranslatorTest, RefusesWhatTheModelOrItsTokenizerCannotDo) {
   with_translator([&](Translator& translator) {
     testing::expect_error([&] { DocumentTranslator(translator, 1000); }, ErrorKind::usage,
-                          {"--documents 1000", "1 to 199 tokens"});
+                          {"--documents 1000", "must be between 1 and 199"});
   });
   const Tokenizer plain(testing::write_tokenizer(*folder_ / "plain.model"));
   on_grid(1, 1, [&](const Mesh& mesh) {

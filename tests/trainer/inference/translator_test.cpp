@@ -222,9 +222,9 @@ TEST_F(TranslatorTest, RefusesInvalidOptions) {
   };
   EXPECT_EQ(refusal({}), "");
   EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3: must be between 1 and the beam size (2)");
-  EXPECT_EQ(refusal({.beam = 0}), "beam = 0: give 1 to 1000");
-  EXPECT_EQ(refusal({.max_length_factor = -1}), "max_length_factor = -1, max_length_extra = 10: give 0 or more");
-  EXPECT_EQ(refusal({.max_length_extra = -1}), "max_length_factor = 2, max_length_extra = -1: give 0 or more");
+  EXPECT_EQ(refusal({.beam = 0}), "beam = 0: must be between 1 and 1000");
+  EXPECT_EQ(refusal({.max_length_factor = -1}), "max_length_factor = -1, max_length_extra = 10: both must be 0 or more");
+  EXPECT_EQ(refusal({.max_length_extra = -1}), "max_length_factor = 2, max_length_extra = -1: both must be 0 or more");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST_F(MemoryFit, RemarksThatLibrariesHaveLittleRoom) {
   const auto remark = [&](size_t room) { return require_fit(config_, tp_, test_device(), all + room); };
   EXPECT_EQ(remark(kRoomForLibraries), "");
   EXPECT_TRUE(holds(remark(kRoomForLibraries - 1), "it fits with --train.recompute")) << remark(kRoomForLibraries - 1);
-  EXPECT_TRUE(holds(remark(4096), format_bytes(4096) + " of the GPU's memory are left")) << remark(4096);
+  EXPECT_TRUE(holds(remark(4096), format_bytes(4096) + " of GPU memory is left")) << remark(4096);
 }
 
 TEST_F(MemoryFit, SaysByHowMuchItDoesNot) {

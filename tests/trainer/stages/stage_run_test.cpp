@@ -170,7 +170,7 @@ TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
   const auto refused = [&](const std::string& grown) {
     StageRun resumed = begun(config({first, second}));
     expect_error([&] { resumed.resume(saved, cursor); }, ErrorKind::usage,
-                 {grown + " has changed since the run started", "use the old one, or start a new run"});
+                 {grown + " has changed since the run started", "use the old corpus, or start a new run"});
   };
   change_manifest(b);
   refused(b);
