@@ -123,14 +123,12 @@ struct ModelConfig {
     v("embedding_init", embedding_init,
       "normal: standard deviation width^-1/2; xavier: uniform, scaled by fan-in and fan-out", OnResume::has_no_effect);
     v("dropout", dropout, "default of the four dropout rates below", OnResume::retrains);
-    v("dropout_embedding", dropout_embedding, "dropout rate of the sum of embedding and position; -1 = model.dropout",
+    v("dropout_embedding", dropout_embedding, "rate for embedding plus position; -1 = model.dropout",
       OnResume::retrains);
-    v("dropout_residual", dropout_residual,
-      "dropout rate of each sublayer's output before the residual sum; -1 = model.dropout", OnResume::retrains);
-    v("dropout_attention", dropout_attention, "dropout rate of attention weights; -1 = model.dropout",
+    v("dropout_residual", dropout_residual, "rate for outputs of sublayers; -1 = model.dropout", OnResume::retrains);
+    v("dropout_attention", dropout_attention, "rate for attention weights; -1 = model.dropout", OnResume::retrains);
+    v("dropout_feed_forward", dropout_feed_forward, "rate after the feed-forward activation; -1 = model.dropout",
       OnResume::retrains);
-    v("dropout_feed_forward", dropout_feed_forward,
-      "dropout rate after the feed-forward activation; -1 = model.dropout", OnResume::retrains);
     v("source_vocabulary", source_vocabulary, "size of the source vocabulary; 0 = taken from the training data");
     v("target_vocabulary", target_vocabulary, "size of the target vocabulary; 0 = taken from the training data");
   }

@@ -157,7 +157,7 @@ saved_settings() {  # of a run whose configuration asks for n-best lists
   expect 0 "$weft" translate --quiet --checkpoint nbest-run --beam 1 <lines
   check "a saved n-best setting does not change translate's output" [ "$(grep -c '|||' out)" -eq 0 ]
   expect 2 "$weft" translate --quiet --checkpoint whole --beam 1 --nbest 2 <lines
-  check "an n-best list longer than the beam is refused by the option's name" has err 'weft: nbest = 2: must be between 1 and --beam (1)'
+  check "an n-best list longer than the beam is refused by the option's name" has err 'weft: nbest = 2: must be between 1 and the beam size (1)'
 }
 
 too_long() {
