@@ -29,7 +29,8 @@ struct BatchConfig {
       "target tokens per optimizer step, from which the number of blocks is computed; 0 = use blocks");
     v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
     v("page", page, "consecutive pairs per page; pages are shuffled as units", OnResume::order);
-    v("window", window, "pages whose pairs are shuffled together, over all blocks of a step", OnResume::order);
+    v("window", window, "number of pages whose pairs are shuffled together, in total for all blocks of a step",
+      OnResume::order);
   }
 };
 

@@ -45,7 +45,8 @@ struct FilterOptions {
     v("max-length", max_length, "max tokens per sentence");
     v("over-long", over_long, "if a sentence is longer: drop the pair, or cut the sentence");
     v("min-length", min_length, "min tokens per sentence; pairs with a shorter one are dropped");
-    v("max-ratio", max_ratio, "drop pairs if one side has more than this many times the tokens of the other; 0 = any");
+    v("max-ratio", max_ratio,
+      "drop pairs if one side has more than this many times as many tokens as the other; 0 = no limit");
     v("drop-identical", drop_identical, "drop pairs whose two sides are equal");
     v("drop-duplicates", drop_duplicates, "drop pairs that equal an earlier pair");
     v("source-script", source_script,

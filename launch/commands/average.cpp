@@ -57,8 +57,8 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   const bool of_run = options.given("last") || options.given("best");
   if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best cannot be combined");
   if (of_run && (r.last < 0 || r.best < 0 || r.last + r.best < 1))
-    fail(ErrorKind::usage,
-         fmt::format("--{} needs a number of checkpoints, at least 1", options.given("last") ? "last" : "best"));
+    fail(ErrorKind::usage, fmt::format("--{} needs the number of checkpoints to average, at least 1",
+                                       options.given("last") ? "last" : "best"));
   if (of_run && r.paths.size() != 1)
     fail(ErrorKind::usage,
          fmt::format("--last and --best choose among the checkpoints of one run: give one folder, not {}",
@@ -178,10 +178,9 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
     fail(ErrorKind::usage,
          fmt::format("--output {} already exists: give the name of a new folder, or --force", r.output));
   if (!holds_weights_alone(r.output))
-    fail(ErrorKind::usage,
-         fmt::format(
-             "--output {} contains more than an average, so --force does not replace it: give the name of a new folder",
-             r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} contains more than an averaged checkpoint, so --force does not "
+                                       "replace it: give the name of a new folder",
+                                       r.output));
   for (const std::string& folder : folders)
     if (fs::equivalent(fs::path(folder).parent_path(), r.output, error))
       fail(ErrorKind::usage,

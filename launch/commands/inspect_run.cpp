@@ -96,7 +96,7 @@ std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view
       add(name, name);
     }
   }
-  if (series.size() > 2) fail(ErrorKind::usage, "--curve: --chart can draw only one or two curves: name fewer");
+  if (series.size() > 2) fail(ErrorKind::usage, "--curve: --chart can draw at most two curves");
   const char* const axis = view.over == CurveAxis::tokens  ? "target tokens"
                            : view.over == CurveAxis::hours ? "hours of steps"
                                                            : "step";

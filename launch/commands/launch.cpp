@@ -55,7 +55,8 @@ Start plan_start(const LaunchOptions& o) {
   Start start{.launcher = find_launcher(o.mpirun, weft), .command = {.ranks = o.ranks, .hosts = parse_hosts(o.hosts)}};
   RankCommand& c = start.command;
   if (start.launcher.slurm && !c.hosts.empty())
-    fail(ErrorKind::usage, "--hosts: Slurm chose the hosts of this allocation: leave it out, or give --mpirun mpirun");
+    fail(ErrorKind::usage,
+         "--hosts: Slurm has chosen the hosts of this allocation; leave out --hosts, or give --mpirun=mpirun");
   const int slots = num_slots(c.hosts);
   if (c.ranks == 0) c.ranks = slots;
   if (c.ranks == 0 && !start.launcher.slurm) fail(ErrorKind::usage, "the number of ranks is missing: give -n N");
@@ -168,7 +169,7 @@ class TrainingLaunch {
     c.hosts = hosts_that_answer(gone);
     if (gone.empty() || supervisor_.stopped()) return start_;
     if (c.hosts.empty())
-      fail(ErrorKind::peer, "no host of --hosts answers: mpirun cannot start a program on any of them");
+      fail(ErrorKind::peer, "none of the hosts in --hosts answers: mpirun cannot start a program on any of them");
     c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp);
     say(fmt::format("no answer from{}: starting {} of {} ranks on {}", gone, c.ranks, start_.command.ranks,
                     hosts_text(c.hosts)));

@@ -43,7 +43,7 @@ struct ProcessorConfig {  // for one rank
     v("flops", flops, "FLOP/s: FLOPs of matrix products and attention per second of forward and backward passes");
     v("block_seconds", block_seconds, "additional seconds per block");
     v("update_bandwidth", update_bandwidth, "bytes per second read and written by zeroing, norm and Adam");
-    v("memory", memory, "memory of a GPU in bytes; 0 = a CPU, or do not check the memory");
+    v("memory", memory, "memory of a GPU in bytes; 0 = no check of the memory, and for CPUs");
     v("copy_bandwidth", copy_bandwidth, "bytes per second copied from a GPU to its host; 0 = they share memory");
     v("lost_to_collectives", lost_to_collectives,
       "share of its speed that computation loses while a collective runs; 1 = all of it (no overlap)");
@@ -83,7 +83,7 @@ struct DiskConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("bandwidth", bandwidth, "bytes per second written to the run's folder by all ranks together");
+    v("bandwidth", bandwidth, "bytes per second that all ranks together can write to the run's folder");
   }
 };
 

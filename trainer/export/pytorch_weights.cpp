@@ -31,7 +31,7 @@ class PytorchLayout {
     return p;
   }
 
-  // Adds `parts`, concatenated along dimension 0. A bias that the model lacks becomes zeros.
+  // Adds `parts`, concatenated along dimension 0. A bias that the model lacks is written as zeros.
   void add(const std::string& name, std::vector<int64_t> shape, const std::vector<std::string>& parts) {
     PytorchTensor tensor{name, std::move(shape), {}};
     for (const std::string& part : parts) tensor.parts.push_back(param(part));

@@ -1,4 +1,4 @@
-// tensor/cpu/attention/scores.cpp: softmax of a tile's scores and its gradient, in vectors along the keys.
+// tensor/cpu/attention/scores.cpp: softmax of a tile's scores and its gradient, vectorized along the keys.
 //
 // A row's sum does not depend on the padding of its vectors: lanes past the visible keys add 0.
 #include <limits>

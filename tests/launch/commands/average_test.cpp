@@ -208,7 +208,7 @@ TEST_F(Average, RefusesWhatIsMissingOrDamaged) {
                          run_average({.args = {empty.path(), "--last", "1", "--output", output_}});
                        }),
             empty.path() + " contains no checkpoint: give the folder of a run");
-  EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last needs a number of checkpoints, at least 1"));
+  EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last needs the number of checkpoints to average, at least 1"));
   EXPECT_TRUE(holds(refusal({step(10)}), "an average needs two or more checkpoints"));
   EXPECT_TRUE(holds(refusal({step(10), folder_ / "nothing"}), "there is no such folder"));
   std::string bytes = read_file(step(20) + "/model.safetensors");

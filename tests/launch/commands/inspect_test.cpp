@@ -148,7 +148,7 @@ TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
       refusal({run, "--chart", "--curve", "rl"}),
       "curve = rl: the log contains only corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
       "target_tokens, target_tokens_per_second");
-  EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("one or two curves"), std::string::npos);
+  EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("at most two curves"), std::string::npos);
   for (const char* option : {"--curve=lr", "--over=hours"})
     EXPECT_NE(refusal({run, option}).find("needs --chart"), std::string::npos) << option;
 }

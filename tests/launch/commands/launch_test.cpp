@@ -74,7 +74,7 @@ TEST(LaunchCommand, LeavesTheHostsToSlurm) {
                                 [] {
                                   run_launch({.args = {"--hosts", "a", "train"}});
                                 }),
-            "--hosts: Slurm chose the hosts of this allocation: leave it out, or give --mpirun mpirun");
+            "--hosts: Slurm has chosen the hosts of this allocation; leave out --hosts, or give --mpirun=mpirun");
 }
 
 }  // namespace
