@@ -52,7 +52,7 @@ std::chrono::milliseconds delay_before_report(const std::exception& e, int rank)
   constexpr int kMaxRanks = 50;
   const std::chrono::milliseconds in_turn(rank == 0 ? 0 : 300 + 20 * std::min(rank, kMaxRanks));
   const bool follows = exit_code_of(e) == static_cast<int>(ErrorKind::peer);
-  const bool left_to_rank0 = rank > 0 && is_agreed(e);
+  const bool left_to_rank0 = rank > 0 && is_agreed(e) && !follows;
   return in_turn + std::chrono::milliseconds(left_to_rank0 ? 10'000 : follows ? 1500 : 0);
 }
 

@@ -98,10 +98,6 @@ std::string help_page(const HelpText& help, size_t columns) {
   return text + describe_sections(others, width, columns);
 }
 
-std::string describe_fields(const std::vector<Field>& fields, size_t columns) {
-  return describe_sections(fields, name_width(fields), columns);
-}
-
 std::string completion_words(const HelpText& help) {
   std::string lines;
   for (const Field& field : help.fields)

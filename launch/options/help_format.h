@@ -28,9 +28,8 @@ struct HelpText {
 
 std::string section_of(const std::string& key);  // returns "model" for "model.width", and "" for "beam"
 
-// help_page() returns all, describe_fields() only the options with [values], in lines of at most `columns` characters.
+// The help in lines of at most `columns` characters, with the values of options in brackets.
 std::string help_page(const HelpText& help, size_t columns);
-std::string describe_fields(const std::vector<Field>& fields, size_t columns);
 
 // A man page (man(7)) consists of manual_name() and the command's manual_body().
 std::string roff(const std::string& text);               // escapes text for a man page

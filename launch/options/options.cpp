@@ -7,7 +7,7 @@
 #include <boost/program_options.hpp>
 
 #include "trainer/config/nearest.h"
-#include "trainer/display/wrap.h"
+#include "trainer/display/progress.h"
 
 namespace weft {
 namespace {

@@ -92,7 +92,7 @@ void max_in_order(DType dtype, std::span<const void* const> parts, int64_t count
       return max<int32_t>(parts, count, out);
     case DType::bf16:
     case DType::f16:
-      fail(ErrorKind::internal, "the maximum over ranks is not implemented for half precision");
+      fail(ErrorKind::internal, "the maximum over ranks needs f32, f64 or i32");
   }
 }
 

@@ -40,6 +40,13 @@ TEST(Report, OfTheLowestRankComesFirstAndOfACauseBeforeWhatFollows) {
   EXPECT_LT(delay_before_report(cause, 1000), delay_before_report(follows, 0));
 }
 
+TEST(Report, OfAllRanksIsLeftToRank0ButALostRankIsNamedSoon) {
+  const Error agreed(ErrorKind::data, "rank 0 on vm: there is no corpus"), own(ErrorKind::data, "there is no corpus");
+  EXPECT_EQ(delay_before_report(agreed, 0).count(), 0);
+  EXPECT_GE(delay_before_report(agreed, 1).count() - delay_before_report(own, 1).count(), 10'000);
+  EXPECT_LT(delay_before_report(Error(ErrorKind::peer, "rank 0 on vm has left"), 63).count(), 5'000);
+}
+
 TEST(Report, GivesEachKindItsExitStatus) {
   EXPECT_EQ(exit_code_of(Error(ErrorKind::usage, "")), 2);
   EXPECT_EQ(exit_code_of(Error(ErrorKind::diverged, "")), 7);

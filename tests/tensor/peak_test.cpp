@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "tensor/context.h"
 
@@ -22,10 +23,23 @@ TEST(Peak, GivesAPositiveRateForEachInstruction) {
   }
 }
 
-TEST(Peak, HasBf16WhereProductsUseIt) {
-  if (!has_bf16_instructions()) return;  // the processor may have instructions that oneDNN may not use
+bool processor_has_bf16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+TEST(Peak, HasBf16WhereTheProcessorDoes) {
   const std::vector<PeakRate> peaks = measure_peaks(0);
-  EXPECT_TRUE(std::any_of(peaks.begin(), peaks.end(), [](const PeakRate& p) { return p.dtype == DType::bf16; }));
+  EXPECT_EQ(std::any_of(peaks.begin(), peaks.end(), [](const PeakRate& p) { return p.dtype == DType::bf16; }),
+            processor_has_bf16());
+}
+
+TEST(Bf16Instructions, AreNotThoseFromWhichOneDnnIsKept) {
+  const bool is_held_back = std::getenv("ONEDNN_MAX_CPU_ISA") != nullptr;  // to AVX2 or less, in fallback_isas
+  EXPECT_EQ(has_bf16_instructions(), processor_has_bf16() && !is_held_back);
 }
 
 }  // namespace

@@ -68,10 +68,14 @@ int terminal() {
   return fd;
 }
 
-int terminal_width() {
+int columns_of(int file) {  // 0 if it is not a terminal
   winsize size{};
-  if (ioctl(terminal(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return 80;
+  return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int terminal_width() {
+  const int columns = columns_of(terminal());
+  return columns > 0 ? columns : 80;
 }
 
 std::string bar(double fraction, int cells) {
@@ -99,6 +103,14 @@ constexpr std::string_view kEraseRow = "\r\033[K";
 bool can_redraw(int file) {
   const char* term = std::getenv("TERM");
   return isatty(file) != 0 && term != nullptr && std::string_view(term) != "dumb";
+}
+
+size_t output_columns() {
+  constexpr int kColumnsOfAFile = 110;
+  const char* const wanted = std::getenv("COLUMNS");
+  for (const int columns : {columns_of(STDOUT_FILENO), columns_of(terminal()), wanted ? std::atoi(wanted) : 0})
+    if (columns > 0) return static_cast<size_t>(columns);
+  return kColumnsOfAFile;
 }
 
 ProgressOutput ProgressOutput::standard(bool quiet) {

@@ -15,6 +15,10 @@ namespace weft {
 // True if the descriptor `file` is a terminal whose cursor can be moved: TERM is set and is not "dumb".
 bool can_redraw(int file);
 
+// Returns the width in columns of the terminal that shows standard output or standard error, even if a launcher pipes
+// them to it. Without a terminal, returns the value of the environment variable COLUMNS, or 110 if it is not set.
+size_t output_columns();
+
 enum class ProgressStyle : uint8_t { quiet, lines, bar };
 
 struct ProgressOutput {  // where progress is written; tests replace it

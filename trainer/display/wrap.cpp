@@ -2,18 +2,13 @@
 #include "trainer/display/wrap.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "data/text/split.h"
 
 namespace weft {
 namespace {
-
-constexpr size_t kColumnsOfAFile = 110;
 
 size_t num_characters(std::string_view text) {
   return static_cast<size_t>(
@@ -21,16 +16,6 @@ size_t num_characters(std::string_view text) {
 }
 
 }  // namespace
-
-size_t output_columns() {
-  for (const int file : {STDOUT_FILENO, STDERR_FILENO}) {
-    winsize size{};
-    if (ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  }
-  const char* const columns = std::getenv("COLUMNS");
-  const int given = columns == nullptr ? 0 : std::atoi(columns);
-  return given > 0 ? static_cast<size_t>(given) : kColumnsOfAFile;
-}
 
 std::string wrap_words(std::string_view text, size_t indent, size_t columns) {
   std::string out;

@@ -1,4 +1,4 @@
-// trainer/display/wrap.h: breaks text between words at the width of the terminal.
+// trainer/display/wrap.h: breaks text between words.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,6 @@
 #include <string_view>
 
 namespace weft {
-
-// Returns the width in columns of the terminal that shows standard output or standard error. Without a terminal,
-// returns the value of the environment variable COLUMNS, or 110 if it is not set.
-size_t output_columns();
 
 // Breaks `text` at spaces into lines of at most `columns` characters. The first line is assumed to start at column
 // `indent`; the following lines are indented by as many spaces. A word that is longer than a line is not broken.

@@ -6,6 +6,7 @@
 #include "parallel/device_mesh.h"
 #include "tensor/context.h"
 #include "tensor/error.h"
+#include "trainer/display/progress.h"
 #include "trainer/display/units.h"
 #include "trainer/display/wrap.h"
 #include "trainer/plan/data_plan.h"

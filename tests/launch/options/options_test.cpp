@@ -137,9 +137,8 @@ TEST(Options, HelpBreaksBetweenWordsAtTheWidthOfTheTerminal) {
   int64_t n = 7;
   FieldCollectorOf fields;
   fields.add("a-name-that-is-too-long-for-its-column", n, "what the option does, in many words that need two lines");
-  const std::string text = describe_fields(fields.all, /*columns=*/60);
-  EXPECT_EQ(text,
-            "\n  --a-name-that-is-too-long-for-its-column\n"
+  EXPECT_EQ(help_page({.usage = "x", .fields = fields.all}, /*columns=*/60),
+            "usage: weft x\n\n  --a-name-that-is-too-long-for-its-column\n"
             "                                what the option does, in\n"
             "                                many words that need two\n"
             "                                lines [7]\n");

@@ -84,7 +84,7 @@ TEST(RunOptions, NameKeyValueAndWhatIsAllowed) {
 
 TEST(RunOptions, AreExplainedUnderTheirNames) {
   RunConfig config;
-  const std::string text = describe_fields(fields_of(config), /*columns=*/110);
+  const std::string text = help_page({.fields = fields_of(config)}, /*columns=*/110);
   EXPECT_NE(text.find("\nschedule\n  --schedule.kind "), std::string::npos);
   EXPECT_NE(text.find("\n  --train.label_smoothing       "), std::string::npos) << text;
   EXPECT_NE(text.find(" [0.1]\n"), std::string::npos) << text;
