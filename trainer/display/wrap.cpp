@@ -6,16 +6,9 @@
 #include <algorithm>
 
 #include "data/text/split.h"
+#include "data/text/unicode.h"
 
 namespace weft {
-namespace {
-
-size_t num_characters(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-}  // namespace
 
 std::string wrap_words(std::string_view text, size_t indent, size_t columns) {
   std::string out;
@@ -25,7 +18,7 @@ std::string wrap_words(std::string_view text, size_t indent, size_t columns) {
     if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());  // keeps "5 %"
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const size_t width = num_characters(word);
+    const auto width = static_cast<size_t>(num_characters(word));
     if (!out.empty() && column + 1 + width > columns) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
