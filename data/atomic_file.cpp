@@ -1,4 +1,4 @@
-// data/atomic_file.cpp: the system calls of atomic files.
+// data/atomic_file.cpp: makes the system calls of atomic files.
 #include "data/atomic_file.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kTemporary = ".tmp-";  // followed by the writer's process number
+constexpr std::string_view kTemporary = ".tmp-";  // followed by the writer's process id
 
 [[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
   const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run the command again" : "";
@@ -61,7 +61,7 @@ void refuse_standard_streams(const std::string& path) {
   for (const auto& [descriptor, name] : {std::pair{STDIN_FILENO, "input"}, {STDOUT_FILENO, "output"}})
     if (fstat(descriptor, &stream) == 0 && stream.st_dev == file.st_dev && stream.st_ino == file.st_ino)
       fail(ErrorKind::usage,
-           fmt::format("cannot write '{}': it is the file of standard {}; give another name", path, name));
+           fmt::format("cannot write '{}': it is also the file of standard {}; give a different name", path, name));
 }
 
 bool is_left_behind(const std::string& name, const std::string& prefix) {
@@ -72,7 +72,7 @@ bool is_left_behind(const std::string& name, const std::string& prefix) {
 
 void remove_left_behind(const std::string& path) {
   const std::string prefix = fs::path(path).filename().string() + std::string(kTemporary);
-  std::error_code ignored;  // the next output of this name tries again
+  std::error_code ignored;  // the next writer of this file tries again
   for (fs::directory_iterator it(parent_of(path), ignored), end; !ignored && it != end; it.increment(ignored))
     if (is_left_behind(it->path().filename().string(), prefix)) unlink(it->path().c_str());
 }
@@ -91,7 +91,7 @@ void FileDescriptor::reset() {
 AtomicFile::AtomicFile(std::string path)
     : path_(std::move(path)), temporary_(fmt::format("{}{}{}", path_, kTemporary, getpid())) {
   require_plain_name(path_);
-  unlink(temporary_.c_str());  // left behind by a killed process with our number
+  unlink(temporary_.c_str());  // a killed process with the same id may have left it
   file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_) fail_io("create", temporary_, errno);
 }

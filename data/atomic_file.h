@@ -1,9 +1,9 @@
-// data/atomic_file.h: files that appear complete or not at all: temporary name, fsync, rename, fsync of the folder.
+// data/atomic_file.h: writes files that appear complete or not at all, with fsync and rename.
 //
-// Until commit() the bytes are in PATH.tmp-PID next to the final name. An AtomicFile destroyed without commit(), as by
-// an exception, removes them. A killed process leaves at most one *.tmp-* file, which readers ignore and
-// prepare_output() removes. Errors, such as a full disk, have the kind io and name the file. The name of a device, a
-// pipe or a link throws a usage Error, because a rename would replace it.
+// Until commit(), the bytes are in the temporary file PATH.tmp-PID. If an exception prevents commit(), the destructor
+// removes this file. A killed process leaves at most one *.tmp-* file, which readers ignore and prepare_output()
+// removes. Errors, such as a full disk, have the kind io and name the file. If PATH is a device, a pipe or a link, the
+// constructor throws a usage Error, because a rename would replace it.
 #pragma once
 
 #include <cstddef>
@@ -47,22 +47,22 @@ class AtomicFile {
   FileDescriptor file_;
 };
 
-// Checks, before any work is done, that AtomicFile can write `path`: the name, an existing file, the folder and its
-// permissions. Refuses the file of standard input or output. Removes temporary files left by killed processes.
+// Checks that AtomicFile can write `path`, and that `path` is not the file of standard input or output. Also removes
+// temporary files that killed processes left. Commands call this function before they do any work.
 void prepare_output(const std::string& path);
 
-// Calls write(2) until all bytes are written, and repeats it after interruptions. Error messages contain `name`.
+// Calls write(2) until all bytes are written, and repeats interrupted calls. Error messages contain `name`.
 void write_all(int descriptor, const void* bytes, size_t count, const std::string& name);
 
 void write_file_atomically(const std::string& path, std::string_view text);
 std::string read_file(const std::string& path);  // returns the complete file; throws an io Error
 
 void sync_folder(const std::string& folder);                          // makes its directory entries durable
-void rename_durably(const std::string& from, const std::string& to);  // a file or folder; fsync of `to`'s folder
+void rename_durably(const std::string& from, const std::string& to);  // a file or folder; syncs the folder of `to`
 
-// Replaces the folder `to`, if it exists, with the folder `from`. At any time, `to` is the old or the new folder,
-// except on a file system that cannot exchange names (NFS). There, a kill between two renames can leave the old folder
-// at TO.old-PID.
+// Renames the folder `from` to `to`, and removes an existing folder `to`. At any time, `to` is the old or the new
+// folder, unless the file system cannot exchange names (NFS). In this case, a process that is killed between two
+// renames leaves the old folder at TO.old-PID.
 void replace_folder(const std::string& from, const std::string& to);
 
 }  // namespace weft

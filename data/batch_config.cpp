@@ -1,4 +1,4 @@
-// data/batch_config.cpp: ranges of the options.
+// data/batch_config.cpp: checks the ranges of the options.
 #include "data/batch_config.h"
 
 #include "tensor/error.h"

@@ -1,4 +1,4 @@
-// data/batch_config.h: the options of a block and of a step.
+// data/batch_config.h: declares the options that set the size and order of blocks and steps.
 #pragma once
 
 #include <algorithm>
@@ -17,25 +17,24 @@ struct BatchConfig {
   int64_t page = 256;
   int64_t window = 64;
 
-  int64_t longest_row() const { return std::max(rows, source_rows); }  // on either side of a block
+  int64_t longest_row() const { return std::max(rows, source_rows); }  // the larger number of rows of the two sides
   int64_t blocks_of_step() const { return tokens > 0 ? std::max<int64_t>(1, (tokens + rows / 2) / rows) : blocks; }
 
   template <typename V>
   void fields(V& v) {
-    v("rows", rows, "target rows per block, the unit of work; fixed for the run", OnResume::order);
+    v("rows", rows, "target rows (one per token) per block, the unit of work; fixed for the run", OnResume::order);
     v("source_rows", source_rows, "source rows per block; 0 = rows times the corpus's length ratio", OnResume::order);
-    v("blocks", blocks, "blocks per optimizer step, divided among the dp ranks", OnResume::retrains);
-    v("tokens", tokens,
-      "target tokens per optimizer step, from which the number of blocks is computed; 0 = use blocks");
-    v("look_ahead", look_ahead, "pairs to choose from when filling a block", OnResume::order);
-    v("page", page, "consecutive pairs per page; pages are shuffled as units", OnResume::order);
+    v("blocks", blocks, "blocks per optimizer step, divided among the data-parallel ranks", OnResume::retrains);
+    v("tokens", tokens, "target tokens per optimizer step, which set the number of blocks; 0 = use batch.blocks");
+    v("look_ahead", look_ahead, "number of upcoming pairs among which a block chooses its next pair", OnResume::order);
+    v("page", page, "consecutive pairs per page; pages are shuffled first, then pairs within windows", OnResume::order);
     v("window", window, "number of pages whose pairs are shuffled together, in total for all blocks of a step",
       OnResume::order);
   }
 };
 
-// Sets `blocks` from `tokens`, if given. Throws a usage Error that names an option if its value is out of range.
-// REQUIRES: source_rows is known.
+// Sets `blocks` from `tokens` unless `tokens` is 0. Throws a usage Error that names the option if a value is out of
+// range. REQUIRES: source_rows has been set.
 void resolve_blocks(BatchConfig& config);
 
 }  // namespace weft

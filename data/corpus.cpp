@@ -1,5 +1,5 @@
-// data/corpus.cpp: finds pairs in shards. Recently used shards stay open and pages of pairs stay in memory,
-// so that a single pair from a shuffled window costs a copy, not a read.
+// data/corpus.cpp: finds pairs in shards. Recently used shards stay open, and recently used pages of pairs stay in
+// memory, so that a pair of a shuffled window usually costs a copy, not a read.
 #include "data/corpus.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr size_t kOpenShards = 64;  // each uses a descriptor and up to 0.5 MB o
 constexpr size_t kShardCache = 512 << 10;
 constexpr size_t kCachedPages = 192;  // a little more than two shuffle windows
 
-// A cache of recently used values; adding one evicts the least recently used.
+// Caches recently used values. A new value evicts the least recently used one if the cache is full.
 template <typename Key, typename Value>
 class RecentlyUsed {
  public:
@@ -91,12 +91,12 @@ struct Corpus::Impl {
     });
   }
 
-  // Calls visit(shard, first pair within it, count) for each shard of pairs [first, first + count).
+  // Calls visit(shard, first pair within the shard, count) for each shard of pairs [first, first + count).
   template <typename Visit>
   void for_each_shard(int64_t first, int64_t count, Visit visit) {
     if (first < 0 || count < 0 || first > manifest.num_pairs || count > manifest.num_pairs - first)
-      fail(ErrorKind::internal, fmt::format("pairs {} to {} requested of {}, which has {}", first, first + count,
-                                            folder, manifest.num_pairs));
+      fail(ErrorKind::internal, fmt::format("pairs {} to {} were requested from {}, which contains only {} pairs",
+                                            first, first + count, folder, manifest.num_pairs));
     const int64_t end = first + count;
     while (first < end) {
       const auto after = std::upper_bound(starts.begin(), starts.end(), first);
@@ -110,7 +110,7 @@ struct Corpus::Impl {
   std::string folder;
   Manifest manifest;
   std::vector<int64_t> starts = {0};                  // [shards + 1] number of each shard's first pair
-  std::vector<std::optional<FileIdentity>> verified;  // by shard, set when its digest was verified
+  std::vector<std::optional<FileIdentity>> verified;  // per shard, once its digest is verified
   RecentlyUsed<size_t, ShardReader> shards{kOpenShards};
   RecentlyUsed<std::tuple<size_t, int64_t, int64_t>, PairRun> pages{kCachedPages};  // keys: shard, variant, number
 };

@@ -1,8 +1,8 @@
 // data/corpus.h: reads a packed corpus: manifest.json, shards (docs/formats/shard-format.md) and tokenizer models.
 //
-// Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. A shard's SHA-256 is checked before
-// HDF5 opens it: when its first pair is read, and again if the file has changed since. Damage throws a data Error that
-// names the file. REQUIRES: only one thread uses a Corpus.
+// Pairs are numbered 0 .. num_pairs - 1 over all shards in the manifest's order. Before HDF5 opens a shard, its SHA-256
+// is checked, but only once as long as the file does not change. A damaged file causes a data Error that names the
+// file. REQUIRES: only one thread uses a Corpus.
 #pragma once
 
 #include <cstdint>
@@ -27,30 +27,30 @@ class Corpus {
   const Manifest& manifest() const;
   int64_t num_pairs() const { return manifest().num_pairs; }
 
-  size_t cache_bytes() const;      // estimate with a full cache of pages
+  size_t cache_bytes() const;      // estimated memory when the caches are full
   int64_t tokens_of_pair() const;  // mean over pairs, both sides together
 
   // Checks the digests of shards that have not been read yet, one after the other, until a stop is requested. Another
-  // thread may call it before the reading thread starts.
+  // thread may call this before the reading thread starts.
   void verify_shards(const std::stop_token& stop);
-  // Throws if a shard is missing, or has been replaced since it was verified. Reads only replaced shards.
+  // Throws if a shard is missing, or if a verified shard has been replaced by different data. Reads only changed files.
   void require_shards();
-  void close_shards();  // frees their memory; verified shards stay verified
+  void close_shards();  // frees the shards' memory; verified shards stay verified
 
-  // Overwrites `out`. A run of pairs may cross shards. Memory: the requested pairs and bounded caches. REQUIRES:
-  // `variant` is below the manifest's num_variants().
+  // These functions overwrite `out`. The requested pairs may span several shards. REQUIRES: `variant` is below the
+  // manifest's num_variants().
   void read_lengths(int64_t first, int64_t count, std::vector<PairLength>& out, int64_t variant = 0);
   void read_scores(int64_t first, int64_t count, std::vector<float>& out);  // REQUIRES: the corpus stores scores
   void read_pairs(int64_t first, int64_t count, std::vector<PairIds>& out, int64_t variant = 0);
-  void append_pair(int64_t pair, int64_t variant, PairRun& to);  // without its score
+  void append_pair(int64_t pair, int64_t variant, PairRun& to);  // appends one pair without its score
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// Returns the tokenizer models of a corpus: file name -> contents. Checks each against the manifest's SHA-256. Throws a
-// data Error that names a damaged or replaced model.
+// Returns the tokenizer models of a corpus: file name -> contents. Throws a data Error that names the model if its
+// SHA-256 differs from the manifest's.
 std::map<std::string, std::string> read_tokenizers(const std::string& folder, const Manifest& manifest);
 
 }  // namespace weft

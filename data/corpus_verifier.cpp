@@ -1,4 +1,4 @@
-// data/corpus_verifier.cpp: verifies until it is told to stop or finds damage.
+// data/corpus_verifier.cpp: verifies shards until finish() stops the thread or the thread finds damage.
 #include "data/corpus_verifier.h"
 
 #include "tensor/error.h"

@@ -1,4 +1,4 @@
-// data/corpus_verifier.h: checks the digests of the corpora's shards in a separate thread, before they are read.
+// data/corpus_verifier.h: checks the digests of the corpora's shards in a separate thread, before the shards are read.
 #pragma once
 
 #include <mutex>
@@ -15,11 +15,11 @@ class CorpusVerifier {
  public:
   explicit CorpusVerifier(std::vector<Corpus*> corpora);  // starts the thread
 
-  // Returns, only once, the first damaged or missing file that the thread has found.
+  // Returns the message about the first damaged or missing file, once the thread has found one, and only in one call.
   std::optional<std::string> take_damage();
 
   // Stops the thread, even if it has not finished. Throws an Error of kind data or io if a file is missing, has been
-  // replaced, or was found damaged and still is.
+  // replaced, or is still damaged.
   void finish();
 
  private:
@@ -27,7 +27,7 @@ class CorpusVerifier {
   std::mutex mutex_;
   std::optional<std::string> damage_;
   bool is_said_ = false;
-  std::jthread thread_;  // the last member: it uses the others
+  std::jthread thread_;  // the last member, because it uses the others
 };
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/loader.cpp: plans in prefetch windows, reads in corpus order, and hands steps over from the reading thread.
+// data/loader.cpp: plans window by window, reads in corpus order, and passes steps on from the reading thread.
 #include "data/loader.h"
 
 #include <algorithm>
@@ -19,12 +19,12 @@ namespace {
 
 constexpr size_t kReadySteps = 4;
 
-struct StoredText {  // the text of one variant
+struct StoredText {  // identifies one variant of a pair
   int64_t variant = 0, pair = 0;
   auto operator<=>(const StoredText&) const = default;
 };
 
-// The ids of a set of pairs, read in corpus order: pairs of one shard are read together.
+// Holds the ids of a set of pairs. It reads them in corpus order, so that pairs of one shard are read together.
 class PairSet {
  public:
   PairSet(Corpus& corpus, VariantTurns turns, const std::vector<EpochPair>& pairs) : turns_(turns) {
@@ -43,7 +43,7 @@ class PairSet {
   }
 
  private:
-  // Reserves for the average number of tokens of these texts, and some more.
+  // Reserves memory for the average number of tokens of these texts, plus a margin.
   void reserve(PairRun::Side& side, int64_t all_tokens, const Manifest& m) const {
     const auto texts = static_cast<int64_t>(texts_.size());
     side.offsets.reserve(texts_.size() + 1);
@@ -54,7 +54,7 @@ class PairSet {
 
   VariantTurns turns_;
   std::vector<StoredText> texts_;  // sorted
-  PairRun pairs_;                  // the pairs of texts_
+  PairRun pairs_;                  // the ids of texts_, in the same order
 };
 
 using PairSets = std::map<int64_t, PairSet>;  // by the corpus's number
@@ -66,7 +66,7 @@ Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t ind
   return builder.finish(index);
 }
 
-// Bytes of an average pair in a PairSet: ids, offsets, numbers, and the text's number, which is sorted from a copy.
+// Returns the bytes of an average pair in a PairSet, including its entry in the list that the set is made from.
 int64_t bytes_in_set(const Corpus& corpus) {
   return corpus.tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)} + int64_t{sizeof(float)} +
          int64_t{sizeof(StoredText)} + int64_t{sizeof(EpochPair)};
@@ -76,7 +76,7 @@ int64_t block_bytes(const BatchConfig& config, bool weighted = false) {
   return (2 * config.source_rows + (weighted ? 4 : 3) * config.rows) * int64_t{sizeof(int32_t)};
 }
 
-// Returns the number of a window's pairs that `blocks` of a step's blocks take: full pages per block, as in a stream.
+// Returns how many pairs of a window belong to `blocks` of a step's blocks. Blocks take full pages, as in a stream.
 int64_t share_of_window(int64_t num_pairs, const BatchConfig& config, int64_t blocks) {
   const int64_t page = std::min(config.page, num_pairs);
   const int64_t window = std::min(config.window, num_pairs / page);
@@ -89,7 +89,7 @@ std::string names_of(const Mix& mix) {
   return names;
 }
 
-int64_t usable_pairs(const std::vector<MixCorpus>& corpora) {  // pairs of an epoch
+int64_t usable_pairs(const std::vector<MixCorpus>& corpora) {  // sum over the corpora
   int64_t pairs = 0;
   for (const MixCorpus& corpus : corpora) pairs += corpus.num_usable;
   return pairs;
@@ -125,7 +125,7 @@ struct Loader::Impl {
 
   const Mix mix;
 
-  // Only the reading thread uses these and the corpora once it runs.
+  // Once the reading thread runs, only this thread uses the following members and the corpora.
   const std::vector<VariantTurns> turns;  // by corpus
   const BatchConfig config;
   const BlockRange own;
@@ -136,9 +136,9 @@ struct Loader::Impl {
   std::deque<ReadyStep> ready;   // guarded by the mutex
   std::exception_ptr exception;  // guarded by the mutex
 
-  StepCursor after;  // the cursor after the last step handed out; used by the caller's thread
+  StepCursor after;  // the cursor after the last step that next() returned; only the caller's thread uses it
 
-  std::jthread thread;  // the last member: it stops before the others are destroyed
+  std::jthread thread;  // the last member, so that it stops before the others are destroyed
 };
 
 std::vector<VariantTurns> Loader::Impl::turns_of(const Mix& mix, uint64_t seed) {
@@ -157,7 +157,7 @@ std::vector<MixSource> Loader::Impl::sources() const {
   return sources;
 }
 
-// Plans the steps that together take about this rank's share of a window of pairs. Once sorted, their pairs are close
+// Plans steps until they contain about this rank's share of a window of pairs. Sorted by number, these pairs are close
 // together in the window's pages. A corpus smaller than a window is planned at most one epoch ahead.
 std::vector<CursoredStep> Loader::Impl::plan_window() {
   const int64_t enough = share_of_window(usable_pairs(mix.corpora), config, own.count);
@@ -241,7 +241,7 @@ Step Loader::next() {
 
 StepCursor Loader::cursor() const { return impl_->after; }
 
-// Adds up the thread's set and finished steps, the step in progress, windows of lengths, and the pages of the corpora.
+// Adds the thread's PairSets, its finished steps, the step in progress, the windows of lengths, and the cached pages.
 size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size) {
   const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
   const bool weighted = std::ranges::any_of(mix, [](const MixCorpus& c) { return c.manifest().columns.weight; });
@@ -276,8 +276,8 @@ std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, in
     blocks.push_back(build_block(planned, sets, index, config));
   }
   if (plan.dropped() > 0)
-    fail(ErrorKind::data, fmt::format("{}: {} of {} pairs do not fit a block of {} source and {} target rows; raise "
-                                      "batch.rows, or pack the set with shorter pairs",
+    fail(ErrorKind::data, fmt::format("{}: {} of {} pairs do not fit into a block of {} source and {} target rows; "
+                                      "raise batch.rows, or pack the set with a lower --max-length",
                                       corpus.folder(), plan.dropped(), num_pairs, config.source_rows, config.rows));
   return blocks;
 }

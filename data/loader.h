@@ -1,7 +1,7 @@
-// data/loader.h: the stream of steps of one data-parallel rank, read ahead on a thread.
+// data/loader.h: prepares the training steps of one data-parallel rank ahead of time, on a thread.
 //
-// A rank plans and reads only its own blocks of each step (data/order/step_plan.h). The thread plans about a window of
-// pairs at a time and reads them in each corpus's order, page by page. It holds their ids and a few finished steps.
+// A rank plans and reads only its own blocks of each step (data/order/step_plan.h). The thread plans about one window
+// of pairs at a time, and reads them in each corpus's order. It keeps their ids and a few finished steps in memory.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ namespace weft {
 
 class Loader {
  public:
-  // REQUIRES: nothing else uses the corpora of `mix` while this lives; `config` is resolved (data/batch_config.h).
+  // REQUIRES: nothing else uses the corpora of `mix` while the Loader exists, and `config` is resolved.
   Loader(Mix mix, const BatchConfig& config, uint64_t seed, int dp_rank, int dp_size, const StepCursor& start = {});
   ~Loader();
 
-  Step next();                // waits for the thread; throws its Error after all earlier steps
-  StepCursor cursor() const;  // after the last step that next() returned, for the streams that this rank plans
+  Step next();                // waits for the next step; throws the thread's Error after all earlier steps
+  StepCursor cursor() const;  // the place after next()'s last step, in the streams that this rank plans
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// Returns the approximate max memory of a Loader.
+// Returns the approximate max memory of a Loader, in bytes.
 size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size);
 
-// Loads a held-out set once, in its own order. Rank r of dp gets its blocks r, r + dp, ...; a block's index counts all
-// blocks. The last block is partly filled. REQUIRES: every pair fits a block, so that no pair is left out of a score.
+// Loads a complete held-out set, in corpus order. Rank r of dp ranks gets the blocks r, r + dp, ... of the set. Throws
+// a data Error if a pair does not fit into a block, because a score must cover every pair.
 std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, int dp_rank, int dp_size);
-// Returns the approximate size of these blocks.
+// Returns the approximate memory that load_all_blocks() needs, in bytes.
 size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/regular_file.cpp: opens without waiting, then looks at what was opened.
+// data/regular_file.cpp: opens a file without blocking, then checks that it is a regular file.
 #include "data/regular_file.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ FileDescriptor open_regular_file(const std::string& path) {
     fail(is_absent ? ErrorKind::data : ErrorKind::io, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   struct stat status;
   if (fstat(file.get(), &status) != 0)
-    fail(ErrorKind::io, fmt::format("cannot read the state of {}: {}", path, std::strerror(errno)));
+    fail(ErrorKind::io, fmt::format("cannot read the file status of {}: {}", path, std::strerror(errno)));
   if (!S_ISREG(status.st_mode)) fail(ErrorKind::data, fmt::format("{} is not a regular file", path));
   return file;
 }

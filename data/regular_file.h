@@ -1,4 +1,4 @@
-// data/regular_file.h: opens files for reading, and refuses what is not a regular file.
+// data/regular_file.h: opens regular files for reading, and refuses everything else.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// data/sha256.cpp: SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions if present.
+// data/sha256.cpp: computes SHA-256 with OpenSSL's EVP interface, which uses the processor's SHA instructions if any.
 #include "data/sha256.h"
 
 #include <openssl/evp.h>
@@ -20,7 +20,7 @@ struct Sha256::Impl {
 
 Sha256::Sha256() : impl_(std::make_unique<Impl>()) {
   require(impl_->context && EVP_DigestInit_ex(impl_->context, EVP_sha256(), nullptr) == 1, ErrorKind::internal,
-          "OpenSSL offers no SHA-256");
+          "OpenSSL does not provide SHA-256");
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;

@@ -1,6 +1,6 @@
-// data/sha256.h: SHA-256 of bytes, of files and of open descriptors, as lower-case hex.
+// data/sha256.h: computes the SHA-256 of bytes, files and open descriptors, as lower-case hex.
 //
-// The digests in manifests detect accidents (damage, a wrong file), not attacks.
+// The digests in manifests detect accidents, such as a damaged or wrong file, but not attacks.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ class Sha256 {
 
 std::string sha256_of(std::string_view bytes);
 uint64_t sha256_start(std::string_view bytes);        // the first 64 bits of the digest
-std::string sha256_of_file(const std::string& path);  // throws an io Error if it cannot be read
+std::string sha256_of_file(const std::string& path);  // throws a data or io Error if the file cannot be read
 
-// Digests the whole file of `descriptor`, from its start, without moving its position. Error messages contain `name`.
+// Digests the complete file of `descriptor` without moving the descriptor's position. Messages contain `name`.
 std::string sha256_of_descriptor(int descriptor, const std::string& name);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // data/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line errors.
 //
-// Besides the grammar, it limits nesting to 64 levels and refuses duplicate keys in an object. Every failure throws an
-// Error of `kind` that starts with `what` (a path).
+// It accepts at most 64 levels of nesting, and refuses duplicate keys in an object. Every failure throws an Error of
+// `kind` whose message starts with `what` (a path).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@ namespace weft {
 
 nlohmann::json parse_strict_json(std::string_view text, const std::string& what, ErrorKind kind);
 
-// Fails unless `value`, called `name`, is an integer. (get() would cut off a fraction, and overflow on 1e74.)
+// Fails unless `value` is an integer; the message calls it `name`. (get() cuts off fractions and overflows on 1e74.)
 void require_whole_number(const nlohmann::json& value, const std::string& name, const std::string& what,
                           ErrorKind kind);
 

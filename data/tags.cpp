@@ -1,4 +1,4 @@
-// data/tags.cpp: names and ids of control pieces.
+// data/tags.cpp: converts between the names and ids of tags.
 #include "data/tags.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string list_of(const std::vector<std::string>& tags) {
   return tags.size() > kMaxShown ? fmt::format("{} and {} more", list, tags.size() - kMaxShown) : list;
 }
 
-// Calls tag(id) and text(ids) for tags and the tokens between them, in their order.
+// Calls tag(id) for each tag, and text(ids) for each run of tokens between tags, in order.
 template <typename Tag, typename Text>
 void for_each_part(const std::vector<int32_t>& ids, const Tokenizer& tokenizer, Tag&& tag, Text&& text) {
   std::vector<int32_t> tokens;
@@ -52,8 +52,8 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
   for (const std::string_view part : split(list, ',')) {
     const std::string name(part);
     if (!can_be_tag(name))
-      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: a tag needs letters and a punctuation mark, such "
-                                         "as <2de>, and no spaces; separate tags with commas",
+      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: a tag needs a letter and a punctuation mark, as in "
+                                         "<2de>, and must not contain spaces; separate tags with commas",
                                          option, printable(name)));
     if (std::ranges::find(names, name) != names.end())
       fail(ErrorKind::usage, fmt::format("{}: '{}' is given twice", option, name));
@@ -81,8 +81,8 @@ std::vector<std::string> split_tags(std::string_view tags) {
 
 std::string no_such_tag(const std::string& tag, const std::vector<std::string>& known) {
   return fmt::format(
-      "'{}' is not a tag of the tokenizer, which has {}; `weft pack --reserve-tags` reserves tags in a "
-      "tokenizer that it trains",
+      "'{}' is not a tag of the tokenizer, whose tags are: {}; to reserve tags, train a tokenizer with `weft pack "
+      "--reserve-tags`",
       printable(tag), known.empty() ? "none" : list_of(known));
 }
 

@@ -1,8 +1,7 @@
-// data/tags.h: tags: tokens in front of a sentence that carry what its text does not, such as a language or a domain.
+// data/tags.h: handles tags: tokens in front of a sentence that state, for example, its target language or its domain.
 //
 // A tag is a control piece of the tokenizer's SentencePiece model, such as <2de>, >>deu<< or deu_Latn. Text is never
-// encoded as a tag, even if it has the same characters, and decoding omits tags. So unused tags cost nothing, and
-// decoded text contains none.
+// encoded as a tag, even if it contains the same characters, and decoding omits tags.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +17,9 @@ namespace weft {
 
 inline constexpr const char* kSeparator = "<sep>";  // a tag between the sentences of a document
 
-// Returns the names in "<2de>,<2fr>". Throws a usage Error that names `option` for a name that occurs twice or cannot
-// be a tag. A tag needs a letter and a punctuation mark, so that it cannot equal a piece of text, and must not contain
-// white space, commas or quotes.
+// Returns the names in a list such as "<2de>,<2fr>". Throws a usage Error that names `option` if a name occurs twice or
+// cannot be a tag. A tag needs a letter and a punctuation mark, so that it cannot equal a piece of text, and it must
+// not contain white space, commas or quotes.
 std::vector<std::string> tag_names(const std::string& list, const char* option);
 
 std::vector<std::string> tags_of(const Tokenizer& tokenizer);  // all tags, in the order of their ids
@@ -28,10 +27,10 @@ std::vector<std::string> tags_of(const Tokenizer& tokenizer);  // all tags, in t
 // Returns the names in a list separated by white space, such as "<2de> <web>".
 std::vector<std::string> split_tags(std::string_view tags);
 
-// Returns the ids of the tags in such a list. Throws a usage Error for a name that is not a tag of the tokenizer.
+// Returns the ids of the tags in a list separated by white space. Throws a usage Error if a name is not a tag.
 std::vector<int32_t> tag_ids(std::string_view tags, const Tokenizer& tokenizer);
 
-// Throws the same Error, but with the given kind and with `where` in front.
+// Throws the Error that tag_ids() would throw, but with the given kind, and with `where` in front of its message.
 void check_tags(std::string_view tags, const Tokenizer& tokenizer, const std::string& where,
                 ErrorKind kind = ErrorKind::usage);
 
@@ -39,10 +38,10 @@ std::vector<int32_t> encode_with_tags(std::string_view tags, std::string_view te
 
 size_t num_leading_tags(const std::vector<int32_t>& ids, const Tokenizer& tokenizer);
 
-// Like decode(), but shows tags by their names.
+// Decodes like Tokenizer::decode(), but also writes the names of tags.
 std::string decode_with_tags(const std::vector<int32_t>& ids, const Tokenizer& tokenizer);
 
-// Keeps the tags, and replaces the text between them with the encoded result of `change`.
+// Keeps the tags. Decodes the text between them, applies `change` to it, and encodes the result.
 std::vector<int32_t> with_changed_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer,
                                        const std::function<std::string(const std::string&)>& change);
 

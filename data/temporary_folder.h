@@ -1,4 +1,4 @@
-// data/temporary_folder.h: a folder under TMPDIR that is removed with its content.
+// data/temporary_folder.h: makes a folder under TMPDIR, which the destructor removes with its content.
 #pragma once
 
 #include <cerrno>
@@ -13,14 +13,14 @@ namespace weft {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {  // throws an io Error if it cannot be created
+  TemporaryFolder() {  // throws an io Error if the folder cannot be created
     std::error_code none;
     const std::filesystem::path base = std::filesystem::temp_directory_path(none);
     // Like mpirun, uses /tmp if the folder named by TMPDIR is missing.
     path_ = (none ? "/tmp" : base) / "weft-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr)
-      fail(ErrorKind::io,
-           fmt::format("{}: {}; set TMPDIR to a folder for temporary files", path_, std::strerror(errno)));
+      fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}; set TMPDIR to a folder that you can write to",
+                                      path_, std::strerror(errno)));
   }
   ~TemporaryFolder() {
     std::error_code ignored;

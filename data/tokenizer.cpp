@@ -1,4 +1,4 @@
-// data/tokenizer.cpp: a SentencePiece processor behind our interface.
+// data/tokenizer.cpp: implements Tokenizer with a SentencePiece processor.
 #include "data/tokenizer.h"
 
 #include <sentencepiece_processor.h>
@@ -23,8 +23,8 @@ void check(const sentencepiece::util::Status& status) {
 void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
   if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
   fail(ErrorKind::data,
-       fmt::format("tokenizer {} does not match: its ids of unknown, begin and end of sentence are {}, {}, {}, but "
-                   "must be {}, {}, {} (train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train one)",
+       fmt::format("tokenizer {} has wrong ids: unknown, begin and end of sentence are {}, {}, {}, but must be {}, {}, "
+                   "{}; train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train a tokenizer",
                    model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
 }
 
@@ -49,7 +49,7 @@ Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Imp
   const std::string model = read_file(model_file);
   bool loaded = false;
   try {  // the library throws if a piece contains a NUL byte
-    // An empty file parses as a model without pieces, with which the library would end the process.
+    // An empty file parses as a model without pieces, and such a model would make the library end the process.
     loaded = !model.empty() && impl_->processor.LoadFromSerializedProto(model).ok();
   } catch (const std::exception&) {
   }
@@ -67,7 +67,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   return ids;
 }
 
-// Encodes the text and joins its pieces. Byte pieces have names like <0xE6>, which become bytes again.
+// Encodes the text and joins its pieces. A byte piece has a name like <0xE6>, and becomes the byte that it names.
 std::string Tokenizer::normalise(std::string_view text) const {
   std::vector<std::string> pieces;
   check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
@@ -90,7 +90,7 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
 }
 
 std::string Tokenizer::piece(int32_t id) const {
-  if (id < 0 || id >= size()) fail(ErrorKind::internal, fmt::format("no piece {} in a vocabulary of {}", id, size()));
+  if (id < 0 || id >= size()) fail(ErrorKind::internal, fmt::format("id {} is not in a vocabulary of {}", id, size()));
   return impl_->processor.IdToPiece(id);
 }
 
@@ -105,11 +105,11 @@ bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); 
 
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target) {
   if (source.empty() != target.empty())
-    fail(ErrorKind::usage, "give --source-tokenizer and --target-tokenizer together, or neither");
+    fail(ErrorKind::usage, "only one of --source-tokenizer and --target-tokenizer is given: give both, or neither");
   if (!joint.empty() && !source.empty())
     fail(ErrorKind::usage,
-         "--tokenizer is one model for both sides: for separate vocabularies use --source-tokenizer and "
-         "--target-tokenizer");
+         "--tokenizer cannot be combined with --source-tokenizer and --target-tokenizer: give one model for both "
+         "sides, or one model per side");
 }
 
 }  // namespace weft

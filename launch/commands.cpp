@@ -12,7 +12,7 @@ namespace weft {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"pack", "convert parallel text to token shards; trains a tokenizer or uses an existing one", run_pack, false},
+    {"pack", "convert parallel text to token shards, with a new or an existing tokenizer", run_pack, false},
     {"train", "start or resume training, in one process or on several ranks", run_train, true},
     {"launch", "start a command such as train on several ranks, and restart training after failures", run_launch,
      false},
@@ -22,12 +22,12 @@ constexpr Command kCommands[] = {
     {"bleu", "compute BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
     {"inspect model", "show a model's layers, parameters, FLOPs and memory", run_inspect_model, false},
-    {"watch", "show a run live: progress, curves, validations", run_watch, false},
+    {"watch", "show the progress, curves and validations of a run while it trains", run_watch, false},
     {"verify", "check corpora, checkpoints and runs for damage", run_verify, false},
-    {"bench", "measure training speed: matrix products, the parts of a step, tokens/s, all-reduce", run_bench, true},
-    {"plan", "predict memory, time and efficiency of a run on a cluster, for each grid", run_plan, false},
+    {"bench", "measure training speed: matrix products, parts of a step, tokens/s, all-reduce", run_bench, true},
+    {"plan", "predict memory, time and efficiency of a run on a cluster, for each dp x tp grid", run_plan, false},
     {"average", "average the weights of several checkpoints into a new checkpoint", run_average, false},
-    {"export", "write a model as a folder for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
+    {"export", "write a model to a folder for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
     {"import", "make a checkpoint from PyTorch weights", run_import, false},
 };
 
@@ -57,9 +57,9 @@ FoundCommand find_command(const std::vector<std::string>& args) {
 namespace {
 
 constexpr char kOnSeveralRanks[] =
-    "`weft COMMAND --help` explains the options of a command. `weft launch -n 4 train ...` trains on\n"
-    "4 ranks; mpirun and srun --mpi=pmix also start ranks (docs/hardware/cluster.md). Without a launcher a command\n"
-    "runs in one process and does not start MPI.\n";
+    "`weft COMMAND --help` explains the options of a command. `weft launch -n 4 train ...` trains on 4 ranks.\n"
+    "You can also start ranks with mpirun or srun --mpi=pmix (docs/hardware/cluster.md). Without a launcher, a\n"
+    "command runs in one process and does not start MPI.\n";
 
 std::string program_manual() {
   std::string text = manual_name("weft", "train and use translation Transformers on CPUs and GPUs") +

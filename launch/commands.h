@@ -1,8 +1,8 @@
-// launch/commands.h: the table of subcommands. Help, man pages, completion and usage errors use it.
+// launch/commands.h: declares the table of subcommands, which help, man pages, completion and usage errors use.
 //
-// A name may consist of two words, such as `inspect model`. `weft help` does not list such a command, but the help of
-// its first word mentions it. A command parses its options first (launch/options/options.h). With --help, a command
-// prints its help and returns 0; `world` is not set in this case.
+// A name may consist of two words, such as `inspect model`. `weft help` does not list a name of two words, but the help
+// of the first word mentions it. A command first parses its options (launch/options/options.h). With --help, a command
+// prints its help and returns 0, and `world` is not set.
 #pragma once
 
 #include <span>
@@ -24,16 +24,16 @@ struct Command {
   const char* name;
   const char* summary;
   int (*run)(const CommandContext&);  // returns the exit status; throws Error
-  bool distributed;                   // runs on all ranks of a launcher; other commands refuse several ranks
+  bool distributed;                   // true: runs on all ranks of a launcher; false: refuses several ranks
 };
 
 std::span<const Command> commands();
-const Command& find_command(const std::string& name);  // Error of kind usage: suggests the nearest name
+const Command& find_command(const std::string& name);  // the Error for an unknown name suggests the nearest
 struct FoundCommand {
   const Command& command;
   CommandContext context;  // contains the arguments after the name
 };
-FoundCommand find_command(const std::vector<std::string>& args);  // REQUIRES: at least one argument
+FoundCommand find_command(const std::vector<std::string>& args);  // REQUIRES: at least one argument.
 std::string program_help(HelpFormat format = HelpFormat::text);
 
 int run_pack(const CommandContext&);

@@ -26,11 +26,11 @@ namespace {
 
 using namespace weft;
 
-// Refuses several processes, which would do the same work and race for the same files.
+// Fails if several processes were started, because they would do the same work and write the same files.
 void require_one_process(const Command& command) {
   const int size = launched_as().size;
   if (size == 1) return;
-  fail(ErrorKind::usage, fmt::format("`weft {}` runs in one process, but {} started: run it without mpirun",
+  fail(ErrorKind::usage, fmt::format("`weft {}` runs in one process, but {} started: run it without mpirun or srun",
                                      command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
 }
 
@@ -44,7 +44,7 @@ std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
   return mpi->world();
 }
 
-// Opens /dev/null for closed standard streams. Otherwise the next file would get a stream's number and our output.
+// Opens /dev/null for closed standard streams, because otherwise our output would go into the next file that is opened.
 void keep_closed_streams_closed() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) == -1) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -89,7 +89,7 @@ int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSessi
     if (std::ferror(stdout) == 0) throw;
   }
   if (std::ferror(stdout) != 0 || std::fflush(stdout) != 0)
-    fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
+    fail(ErrorKind::io, "standard output is closed, or its disk is full");
   return status;
 }
 

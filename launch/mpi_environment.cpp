@@ -1,4 +1,4 @@
-// launch/mpi_environment.cpp: reads the environment variables of launchers, and sets Open MPI's.
+// launch/mpi_environment.cpp: reads the environment variables of launchers, and sets variables of Open MPI.
 #include "launch/mpi_environment.h"
 
 #include <dlfcn.h>
@@ -19,7 +19,7 @@ int number_in(const char* variable) {  // returns 0 if the variable is not set
 
 constexpr int kKeepUsers = 0;
 
-// Sets OPAL_PREFIX, because otherwise Open MPI searches for its plugins where it was installed before it was moved.
+// Sets OPAL_PREFIX, because an Open MPI that was moved would otherwise search for its plugins in its original folder.
 void find_moved_open_mpi() {
   void* const call = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
   Dl_info library{};
@@ -47,17 +47,17 @@ LaunchedAs launched_as() {
 void require_all_ranks(const LaunchedAs& launched, int size) {
   if (launched.size == 0 || launched.size == size) return;
   fail(ErrorKind::usage,
-       fmt::format("{} ranks were started, but this program's MPI library sees {}: start the program with that "
-                   "library's mpirun, or with srun --mpi=pmix",
+       fmt::format("{} ranks were started, but this program's MPI library sees {}: start the program with the mpirun "
+                   "of this MPI library, or with srun --mpi=pmix",
                    launched.size, size));
 }
 
 void prepare_mpi_environment() {
   find_moved_open_mpi();
-  // If the launcher uses a different protocol, Open MPI would start a daemon per process, which fails as root or
-  // without ssh. An isolated process starts as a single rank instead, and require_all_ranks() reports the cause.
+  // Without PMIx, Open MPI would start a daemon per process, which fails as root or without ssh. With this setting, a
+  // process starts as a single rank instead, and require_all_ranks() reports the cause.
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
-  // Containers forbid processes to read each other's memory, and Open MPI would warn about this for every rank.
+  // Containers forbid processes to read each other's memory. Without this setting, Open MPI warns of it on each rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
   if (const int size = number_in("OMPI_COMM_WORLD_SIZE"); size > 0 && size == number_in("OMPI_COMM_WORLD_LOCAL_SIZE")) {
     // All ranks are on this host, so shared memory is enough and no rank listens on a network.

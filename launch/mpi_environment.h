@@ -3,9 +3,9 @@
 
 namespace weft {
 
-// The result of reading the launcher's environment variables. Open MPI's mpirun sets OMPI_COMM_WORLD_SIZE. MPICH, Intel
-// MPI and `srun --mpi=pmi2` set PMI_SIZE and PMI_RANK. `srun --mpi=pmix` and other launchers with PMIx set PMIX_RANK.
-// Slurm's own variables prove nothing, because batch scripts and tasks of srun without MPI also have them.
+// Tells whether environment variables mark this process as a rank. Open MPI's mpirun sets OMPI_COMM_WORLD_SIZE. MPICH,
+// Intel MPI and `srun --mpi=pmi2` set PMI_SIZE and PMI_RANK. `srun --mpi=pmix` and other launchers with PMIx set
+// PMIX_RANK. Slurm's own variables mark no ranks, because Slurm also sets them for batch scripts and tasks without MPI.
 struct LaunchedAs {
   bool as_rank = false;  // false: this is the only process, and MPI is not started
   int size = 1;          // number of ranks; 0 = unknown
@@ -13,10 +13,10 @@ struct LaunchedAs {
 };
 LaunchedAs launched_as();
 
-// Throws an Error of kind usage unless MPI sees all started ranks. Otherwise each rank would do all the work by itself.
+// Throws an Error of kind usage unless MPI sees all started ranks. Without this check, each rank would do all the work.
 void require_all_ranks(const LaunchedAs& launched, int size);
 
-// Sets Open MPI's variables, except for those that the user has set. Call it before MPI is started.
+// Sets environment variables of Open MPI that the user has not set. Call this function before starting MPI.
 void prepare_mpi_environment();
 
 }  // namespace weft

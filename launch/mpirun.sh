@@ -1,5 +1,5 @@
 #!/bin/sh
-# The archive contains this script as bin/mpirun and bin/orted. It starts Open MPI's programs with the archive's paths.
+# The archive contains this script as bin/mpirun and bin/orted, which start Open MPI's programs with the archive's paths.
 program=$(readlink -f "$0")
 OPAL_PREFIX=${program%/bin/*}
 PMIX_PKGLIBDIR=$OPAL_PREFIX/lib/pmix
@@ -9,7 +9,7 @@ if [ "${program##*/}" = orted ]; then
   exec "$OPAL_PREFIX/libexec/orted" "$@"
 fi
 
-# Without ssh, Open MPI cannot start processes even on this machine unless its rsh plugin is excluded.
+# Without ssh, Open MPI starts no processes, not even on this machine, unless its rsh plugin is excluded.
 if ! command -v ssh >/dev/null && ! command -v rsh >/dev/null; then
   export OMPI_MCA_plm="${OMPI_MCA_plm:-^rsh}"
 fi

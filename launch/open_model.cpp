@@ -1,4 +1,4 @@
-// launch/open_model.cpp: finds a checkpoint, and reads its configuration and lines of text for all ranks.
+// launch/open_model.cpp: finds and loads a checkpoint, and reads lines of text for all ranks.
 #include "launch/open_model.h"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ StoredWeights weights_to_use(bool raw_weights, const std::string& folder) {
   if (!raw_weights) return StoredWeights::evaluation;
   if (!has_average(folder))
     fail(ErrorKind::usage,
-         fmt::format("--raw-weights has no effect: {} contains no average of the weights (train.ema)", folder));
+         fmt::format("--raw-weights has no effect, because {} has no average of the weights (train.ema)", folder));
   return StoredWeights::training;
 }
 
@@ -36,7 +36,7 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
   const bool zero = grid.zero != ParallelConfig().zero;
   if (zero || grid.gradient_type != ParallelConfig().gradient_type)
     fail(ErrorKind::usage,
-         fmt::format("parallel.{} applies only to training: leave it out", zero ? "zero" : "gradient_type"));
+         fmt::format("--parallel.{} applies only to training: leave out the option", zero ? "zero" : "gradient_type"));
   RunConfig config;
   apply_cfg_of_checkpoint(folder, config);
   config.parallel = resolve_grid(grid, ranks);
@@ -64,7 +64,7 @@ LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& confi
   if (storage != DType::f32 && !quiet && mesh.world().is_main_rank())
     fmt::print(
         stderr, "weft: computing in {}{}\n", name_of(storage),
-        slow ? ", but some ranks lack instructions for it and convert to f32 first: --precision f32 is faster" : "");
+        slow ? ", but some ranks lack instructions for it and convert to f32 first, so --precision f32 is faster" : "");
   return LoadedModel(folder, config, mesh, weights, storage);
 }
 
@@ -78,7 +78,7 @@ Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communic
   return Mesh(world, config.parallel, own);
 }
 
-// Joins the lines with line ends, because no line contains a line end.
+// Sends the lines as one text, which can be split again because no line contains a line end.
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';

@@ -1,4 +1,4 @@
-// launch/open_model.h: opens the trained model that the command line names, on every rank.
+// launch/open_model.h: opens the trained model that is named on the command line, on every rank.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ inline constexpr const char* kCheckpointSentence = "folder of a run (its best ch
 inline constexpr const char* kRawWeightsSentence =
     "use the raw weights of the checkpoint instead of their moving average (train.ema)";
 
-// Returns the step folder for `path`, the same on all ranks. Only rank 0 resolves links, because they may change.
+// Returns the step folder of `path`. Rank 0 resolves links for all ranks, because links may change in the meantime.
 std::string find_checkpoint(Communicator& world, const std::string& path);
 
 // Reads the configuration saved in the folder. Error of kind checkpoint if the configuration or a tokenizer is damaged.
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);
 
-// Returns the saved configuration with `grid` for `ranks`. Error of kind usage if `grid` has an option for training.
+// Returns the saved configuration with `grid` resolved for `ranks`. Error of kind usage if `grid` has training options.
 RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, int ranks);
 
-// Returns the weights selected by --raw-weights, or the weights for evaluation without this option. Error of kind usage
-// if the option has no effect because the folder contains no average.
+// Returns StoredWeights::training for --raw-weights, and StoredWeights::evaluation without this option. Error of kind
+// usage if --raw-weights has no effect because the folder contains no average.
 StoredWeights weights_to_use(bool raw_weights, const std::string& folder);
 
-// Options for model and device, shared by the commands that use a trained model.
+// Contains the options for model and device that are common to all commands that use a trained model.
 struct ModelRequest {
   std::string checkpoint;
   DeviceChoice device = DeviceChoice::automatic;
@@ -36,12 +36,12 @@ struct ModelRequest {
   Precision precision = Precision::f32;
 
   void add_to(Options& options);
-  // Loads the model in a step folder with the requested weights and precision. All ranks call it.
+  // Loads the model in a step folder with the requested weights and precision. All ranks must call load().
   LoadedModel load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const;
 };
 
-// Makes the grid of `config` and gives each rank its device. Unless `quiet`, prints on standard error which GPU is
-// used, or why none is used on a machine with NVIDIA's driver.
+// Makes the grid of `config` and assigns a device to each rank. Unless `quiet`, prints to standard error which GPU is
+// used, or on a machine with NVIDIA's driver why no GPU is used.
 Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communicator& world);
 
 std::vector<std::string> broadcast_lines(Communicator& world, const std::vector<std::string>& lines);
@@ -54,7 +54,7 @@ std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
                          }));
 }
 
-// Error of kind io if standard input is a folder. Reads nothing, because reading a terminal stops a background job.
+// Error of kind io if standard input is a folder. Reads nothing, because a background job that reads a terminal stops.
 void require_no_folder_as_input();
 
 std::vector<std::string> read_text_file(const std::string& path);  // plain or compressed (data/text/text_reader.h)

@@ -1,4 +1,4 @@
-// launch/report.cpp: prints an exception on stderr.
+// launch/report.cpp: prints an exception to stderr.
 #include "launch/report.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-// True if all ranks have this error from all_or_none(), which puts the rank that failed first in the text.
+// True if all_or_none() gave this error to all ranks, because its text then starts with the rank that failed first.
 bool is_agreed(const std::exception& e) { return std::string_view(e.what()).starts_with("rank "); }
 
 }  // namespace
@@ -61,7 +61,7 @@ int report_failure(const std::exception& e, const Communicator* world) {
   const int size = world != nullptr ? world->size() : 1;
   if (size > 1 || rank > 0) std::this_thread::sleep_for(delay_before_report(e, rank));
   std::fflush(stdout);
-  std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // unlike fmt::print it never throws
+  std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // never throws, unlike fmt::print
   std::fflush(stderr);
   return exit_code_of(e);
 }

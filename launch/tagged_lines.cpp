@@ -31,15 +31,15 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
     };
     if (found == kColumns.end())
       refuse(
-          "is not a column: list source, tag, target-tag and prefix in the order of the columns, and - for each column "
-          "to skip");
+          "is not a column: give source, tag, target-tag, prefix, and - for a column to skip, in the order of the "
+          "columns");
     const Member member = found->second;
     if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is given twice");
-    if (member && !(all_.*member).empty()) refuse("is also set for all lines by an option: leave out one of the two");
+    if (member && !(all_.*member).empty()) refuse("is also set by an option for all lines: leave out that option");
     columns_.push_back(member);
   }
   if (std::ranges::find(columns_, &TaggedLine::text) == columns_.end())
-    fail(ErrorKind::usage, fmt::format("--columns {}: 'source' is missing", columns));
+    fail(ErrorKind::usage, fmt::format("--columns {}: the column 'source' is missing", columns));
 }
 
 TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
@@ -51,7 +51,7 @@ TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
   const std::vector<std::string_view> values = split(line, '\t');
   if (values.size() < columns_.size())
     fail(ErrorKind::data,
-         fmt::format("standard input, line {}: {}, but --columns {} needs {}, separated by tabs", number,
+         fmt::format("standard input, line {}: found {}, but --columns {} needs {}, separated by tabs", number,
                      values.size() == 1 ? "one column" : fmt::format("{} columns", values.size()), names_,
                      columns_.size()));
   for (size_t i = 0; i < columns_.size(); ++i)
@@ -68,7 +68,7 @@ void TaggedLines::check(const std::string& line, int64_t number, const Translato
   if (parsed.prefix.empty()) return;
   const int64_t length = std::ssize(translator.encode(parsed).prefix);
   if (length > translator.longest_prefix())
-    fail(ErrorKind::data, fmt::format("{}: the target prefix has {} tokens, but this model can write at most {}", where,
+    fail(ErrorKind::data, fmt::format("{}: the target prefix has {} tokens, but the limit of this model is {}", where,
                                       length, translator.longest_prefix()));
 }
 

@@ -1,4 +1,4 @@
-// launch/tagged_lines.h: the lines read by `weft translate`, with tags and forced prefixes from options or columns.
+// launch/tagged_lines.h: parses the lines of `weft translate`, whose tags and prefixes come from options or columns.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace weft {
 class TaggedLines {
  public:
   // `columns` lists the names of a line's columns, separated by commas: source, tag, target-tag, prefix, and - for a
-  // column to skip. If it is empty, a line contains only the source. Error of kind usage if a name is unknown, missing
-  // or given twice, or if an option already sets the column's value for all lines.
+  // column to skip. If `columns` is empty, a line contains only the source. Error of kind usage if a name is unknown or
+  // given twice, if `source` is missing, or if an option already sets a column's value for all lines.
   TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns);
 
-  // Error of kind data if the line has too few columns. The message contains `number`, which counts lines from 1.
+  // Splits a line into columns. Error of kind data if there are too few. `number` is the line's number, from 1.
   TaggedLine parse(const std::string& line, int64_t number) const;
 
-  // Checks the same as parse(), and also refuses tags that the tokenizers lack and prefixes that are too long.
+  // Makes the checks of parse(), and also refuses tags that the tokenizers lack and prefixes that are too long.
   void check(const std::string& line, int64_t number, const Translator& translator) const;
 
  private:

@@ -1,4 +1,4 @@
-// model/block.cpp: encoder and decoder blocks.
+// model/block.cpp: implements the encoder and decoder blocks.
 #include "model/block.h"
 
 #include "tensor/profiler_range.h"

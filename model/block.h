@@ -1,6 +1,6 @@
-// model/block.h: encoder and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual stream.
+// model/block.h: defines encoder and decoder block (Vaswani et al. 2017, section 3.1): sublayers in a residual stream.
 //
-// backward(d): d holds the gradient of the block's output on entry, and the gradient of its input on return.
+// backward(d): d holds the gradient of the block's output on entry, and the gradient of the block's input on return.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ class EncoderBlock {
 
   void forward(Pass& p, const Tensor& x, const Sequences& source, const Tensor& y, Saved* saved) const;
   void backward(Pass& p, const Tensor& d, const Sequences& source, const Saved& saved) const;
-  int64_t first_offset() const { return first_offset_; }  // where its first matrix starts in the flat buffers
+  int64_t first_offset() const { return first_offset_; }  // where the block starts in the flat buffers
   int64_t end_offset() const { return end_offset_; }
 
  private:

@@ -1,4 +1,4 @@
-// model/config.cpp: checks, before anything is built, that a model is possible on a grid of ranks.
+// model/config.cpp: checks that a model can be built on a grid of ranks.
 #include "model/config.h"
 
 #include <string>
@@ -30,7 +30,7 @@ void resolve_rate(double& rate, double common, const char* option) {
 constexpr int64_t kUsualPositions = 1024, kMaxPositions = 1 << 20;
 
 void refuse_option(const char* option, int64_t value, const std::string& why) {
-  if (value != 0) fail(ErrorKind::usage, fmt::format("{} = {} must be 0: {}", option, value, why));
+  if (value != 0) fail(ErrorKind::usage, fmt::format("{} = {} must be 0, because {}", option, value, why));
 }
 
 void resolve_positions(ModelConfig& c) {
@@ -39,9 +39,9 @@ void resolve_positions(ModelConfig& c) {
                                        -kMaxPositions, kMaxPositions));
   if (c.positions != Positions::learned)
     refuse_option("model.max_positions", c.max_positions,
-                  "it applies only to model.positions = learned; sinusoids and rotary positions have no limit");
+                  "only model.positions = learned limits the length of sentences");
   if (is_rotary(c.positions)) {
-    refuse_option("model.position_offset", c.position_offset, "rotary positions depend only on differences");
+    refuse_option("model.position_offset", c.position_offset, "rotary positions use only distances between tokens");
     if (c.head_size() % 2 != 0)
       fail(ErrorKind::usage, fmt::format("model.width / model.heads = {} must be even, because rotary positions "
                                          "rotate pairs of columns",
@@ -49,10 +49,10 @@ void resolve_positions(ModelConfig& c) {
   }
   if (c.positions != Positions::learned) return;
   refuse_option("model.position_offset", c.position_offset,
-                "it applies only to sinusoids; with model.positions = learned, the first token uses the first row");
+                "with model.positions = learned, the first token always uses the first row of the table");
   if (c.max_positions == 0) c.max_positions = kUsualPositions;
   if (c.max_positions < 2)
-    fail(ErrorKind::usage, fmt::format("model.max_positions = {} must be at least 2 (a token and its eos), or 0 for {}",
+    fail(ErrorKind::usage, fmt::format("model.max_positions = {} must be 0 (for {}) or at least 2 (a token and eos)",
                                        c.max_positions, kUsualPositions));
   require_within(c.max_positions, kMaxPositions, "model.max_positions");
 }
@@ -84,7 +84,7 @@ void ModelConfig::resolve(int64_t tp) {
   require_divides(width, "model.width", heads, "model.heads");
   require_divides(heads, "model.heads", tp, "parallel.tp");
   if (kv_heads < 0)
-    fail(ErrorKind::usage, fmt::format("model.kv_heads = {} must be at least 1, or 0 for model.heads", kv_heads));
+    fail(ErrorKind::usage, fmt::format("model.kv_heads = {} must be 0 (same as model.heads) or at least 1", kv_heads));
   if (kv_heads != 0) {
     require_divides(heads, "model.heads", kv_heads, "model.kv_heads");
     require_divides(kv_heads, "model.kv_heads", tp, "parallel.tp");
@@ -92,7 +92,7 @@ void ModelConfig::resolve(int64_t tp) {
   require_divides(feed_forward, "model.feed_forward", tp, "parallel.tp");
   if (target_vocabulary < tp)
     fail(ErrorKind::usage,
-         fmt::format("the target vocabulary of {} entries is too small to split over parallel.tp = {} ranks",
+         fmt::format("the target vocabulary of {} entries is too small for parallel.tp = {}; use a smaller parallel.tp",
                      target_vocabulary, tp));
   if (tying == Tying::all && source_vocabulary != target_vocabulary)
     fail(ErrorKind::usage,

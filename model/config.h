@@ -1,4 +1,4 @@
-// model/config.h: the options of a model. docs/model.md lists their formulas.
+// model/config.h: defines the options of a model. docs/model.md gives their formulas.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace weft {
 
-// post: norm(x + f(x)), Vaswani et al. 2017; pre: x + f(norm(x)), Xiong et al. 2020.
+// post computes norm(x + f(x)) (Vaswani et al. 2017), and pre computes x + f(norm(x)) (Xiong et al. 2020).
 enum class NormPosition : uint8_t { post, pre };
 constexpr EnumNames<NormPosition, 2> enum_names(NormPosition) {
   return {{{"post", NormPosition::post}, {"pre", NormPosition::pre}}};
 }
 
-// output: target embedding = output matrix (Press & Wolf 2017); all: source embedding = the same matrix.
+// output: the target embedding is the output matrix (Press & Wolf 2017). all: so is the source embedding.
 enum class Tying : uint8_t { none, output, all };
 constexpr EnumNames<Tying, 3> enum_names(Tying) {
   return {{{"none", Tying::none}, {"output", Tying::output}, {"all", Tying::all}}};
@@ -27,8 +27,8 @@ constexpr EnumNames<EmbeddingInit, 2> enum_names(EmbeddingInit) {
 }
 
 // The first three are layouts of sinusoids (Vaswani et al. 2017). learned: one trained table per side (Gehring et al.
-// 2017). rotary, rotary_halves: queries and keys of self-attention are rotated by their positions (Su et al. 2021), in
-// pairs of neighboring columns or of columns half a head apart.
+// 2017). rotary, rotary_halves: positions rotate queries and keys of self-attention (Su et al. 2021), in pairs of
+// columns that are neighbors or half a head apart.
 enum class Positions : uint8_t { interleaved, halves, tensor2tensor, learned, rotary, rotary_halves };
 constexpr EnumNames<Positions, 6> enum_names(Positions) {
   return {{{"interleaved", Positions::interleaved},
@@ -73,7 +73,7 @@ inline bool is_gated(FeedForwardActivation a) {
   return a == FeedForwardActivation::glu || a == FeedForwardActivation::geglu || a == FeedForwardActivation::swiglu;
 }
 
-PositionLayout sinusoid_layout(Positions positions);  // REQUIRES: a layout of sinusoids
+PositionLayout sinusoid_layout(Positions positions);  // requires a layout of sinusoids
 
 struct ModelConfig {
   int64_t width = 512, heads = 8, kv_heads = 0, feed_forward = 2048, encoder_layers = 6, decoder_layers = 6;
@@ -102,28 +102,27 @@ struct ModelConfig {
     v("decoder_layers", decoder_layers, "number of decoder layers", OnResume::model);
     v("norm", norm, "post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))", OnResume::model);
     v("norm_kind", norm_kind, kNormKindHelp, OnResume::model);
-    v("final_norm", final_norm, "adds a norm after the encoder and after the decoder; needed if norm = pre");
+    v("final_norm", final_norm, "add a norm after the encoder and after the decoder, which norm = pre needs");
     v("activation", activation,
       "activation of the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; glu (sigmoid), geglu and swiglu "
       "are gated linear units, which add a third matrix",
       OnResume::model);
-    v("bias_attention", bias_attention, "biases in attention projections");
-    v("bias_feed_forward", bias_feed_forward, "biases in feed-forward layers");
-    v("bias_output", bias_output, "bias on the output logits");
+    v("bias_attention", bias_attention, "add biases in attention projections");
+    v("bias_feed_forward", bias_feed_forward, "add biases in feed-forward layers");
+    v("bias_output", bias_output, "add a bias to the output logits");
     v("tying", tying,
-      "none; output: target embedding = output matrix; all: the source embedding also (needs a joint vocabulary)");
+      "none; output: target embedding = output matrix; all: source embedding as well (needs a joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
       "interleaved (as in the paper), halves (Hugging Face), tensor2tensor: sinusoids; learned: a trained table per "
       "side; rotary, rotary_halves: queries and keys of self-attention are rotated by their positions",
       OnResume::model);
     v("position_offset", position_offset, "position of the first token; sinusoids only", OnResume::model);
-    v("max_positions", max_positions,
-      "rows of the learned tables, and so the max length of a sentence with its eos; 0 = 1024; learned positions only");
+    v("max_positions", max_positions, "max length of a sentence with its eos, for learned positions only; 0 = 1024");
     v("embedding_init", embedding_init,
       "normal: standard deviation width^-1/2; xavier: uniform, scaled by fan-in and fan-out", OnResume::has_no_effect);
-    v("dropout", dropout, "default of the four dropout rates below", OnResume::retrains);
-    v("dropout_embedding", dropout_embedding, "rate for embedding plus position; -1 = model.dropout",
+    v("dropout", dropout, "default of the other four dropout rates", OnResume::retrains);
+    v("dropout_embedding", dropout_embedding, "rate for the sum of embedding and position; -1 = model.dropout",
       OnResume::retrains);
     v("dropout_residual", dropout_residual, "rate for outputs of sublayers; -1 = model.dropout", OnResume::retrains);
     v("dropout_attention", dropout_attention, "rate for attention weights; -1 = model.dropout", OnResume::retrains);

@@ -10,12 +10,12 @@
 namespace weft {
 namespace {
 
-// Vectors of integers or of float bits, laid out one after the other at places that do not depend on the sentences.
+// Collects vectors of integers or float bits in one array, at offsets that do not depend on the sentences.
 class Parts {
  public:
-  // Adds a vector, to whose place upload_to() will set `to`. The place has room for `capacity` values if that is more.
+  // Adds a vector with room for at least `capacity` values. upload_to() will make `to` a view of its device copy.
   void add(const std::vector<int32_t>& values, Tensor& to, size_t capacity = 0) {
-    constexpr size_t kAligned = 64;  // values: 256 bytes
+    constexpr size_t kAligned = 64;  // values, or 256 bytes
     const size_t begin = all_.size(), end = begin + std::max(values.size(), capacity);
     parts_.push_back({&to, static_cast<int64_t>(begin), static_cast<int64_t>(values.size())});
     all_.insert(all_.end(), values.begin(), values.end());
@@ -66,7 +66,7 @@ std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector
 DeviceBatch load_batch(Pass& p, const Block& block) {
   DeviceBatch batch;
   Parts parts;
-  // With fixed shapes a batch contains the max number of sentences; the last ones are empty.
+  // With fixed shapes, a batch contains the max number of sentences, of which the last are empty.
   const size_t most = std::min(block.source.size(), block.target_in.size());
   const auto add_side = [&](Sequences& side, const std::vector<int32_t>& ids, const std::vector<int32_t>& positions,
                             std::vector<int32_t> offsets, const std::vector<int32_t>& key_offsets) {
@@ -90,7 +90,7 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   parts.upload_to(p);
   if (!block.weights.empty())
     batch.weights = Tensor(batch.weights.data, {batch.weights.numel()}, DType::f32, batch.weights.device);
-  for (Sequences* side : {&batch.source, &batch.target}) {  // until here a struct's first member holds all its data
+  for (Sequences* side : {&batch.source, &batch.target}) {  // until here, a struct's first member holds all data
     side->by_id = ops::SortedIds(side->by_id.ids), side->by_position = ops::SortedIds(side->by_position.ids);
     const Tensor offsets = side->rows.begin;
     const int64_t sentences = offsets.numel() - 1;

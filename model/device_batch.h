@@ -1,4 +1,4 @@
-// model/device_batch.h: a block of sentence pairs (data/batch.h) in device memory.
+// model/device_batch.h: defines a block of sentence pairs (data/batch.h) in device memory.
 #pragma once
 
 #include "data/batch.h"
@@ -12,7 +12,7 @@ struct DeviceBatch {
   Tensor weights;  // [T rows]? f32: factors of the rows' losses; empty: all 1
 };
 
-// Resets the arena, which then holds the batch and everything computed from it until the next call.
+// Resets the arena, which then holds the batch and everything computed from the batch until the next call.
 DeviceBatch load_batch(Pass& p, const Block& block);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// model/flops.cpp: the formula of flops.h, term by term.
+// model/flops.cpp: computes the formula of flops.h, term by term.
 #include "model/flops.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-// model/loss.cpp: smoothed cross-entropy over the global vocabulary.
+// model/loss.cpp: computes the smoothed cross-entropy over the global vocabulary.
 #include "model/loss.h"
 
 namespace weft {
@@ -16,7 +16,7 @@ Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& log
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,
                       double smoothing, bool backward) {
   const VocabularyRange range = output.range(p.tp);
-  const bool whole = p.tp.size() == 1;  // whether this rank holds the whole vocabulary
+  const bool whole = p.tp.size() == 1;  // true if this rank holds all of the vocabulary
   const RowLoss rows{.loss = p.arena.tensor({logits.rows()}), .nll = p.arena.tensor({logits.rows()})};
   ops::cross_entropy(p.ctx, {.logits = logits,
                              .targets = targets.labels,

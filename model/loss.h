@@ -1,4 +1,4 @@
-// model/loss.h: label-smoothed cross-entropy over a vocabulary that is split over the tp axis.
+// model/loss.h: computes the label-smoothed cross-entropy over a vocabulary that is split over the tp axis.
 //
 // Smoothing covers the global vocabulary: the target gets 1 - e, and every other entry e / (V - 1). Ranks exchange four
 // numbers per row (maximum, sum of exponentials, sum of logits, target's logit). The plain negative log-likelihood is
@@ -18,7 +18,7 @@ struct BlockLoss {  // sums over target tokens
   double loss = 0, nll = 0;
 };
 
-// Accumulates row sums over blocks on the device, so that nothing waits until they are read.
+// Sums the losses of rows over blocks on the device, so that the host waits only when it reads the sums.
 class LossTotal {
  public:
   explicit LossTotal(Device device) : sums_(2, device) {}

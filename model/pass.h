@@ -1,4 +1,4 @@
-// model/pass.h: what a forward or backward pass needs besides its inputs.
+// model/pass.h: defines what a forward or backward pass needs in addition to its inputs.
 #pragma once
 
 #include <algorithm>
@@ -36,9 +36,9 @@ struct Pass {
   // If true, each block keeps only its input, and its backward pass first repeats the forward pass (Chen et al. 2016).
   bool recompute = false;
   // True if the work will be recorded and replayed (tensor/recorded_work.h). Then no shape may depend on the sentences
-  // of a batch, so every batch contains the max number of them (the last ones are empty).
+  // of a batch, so every batch contains the max number of sentences, of which the last are empty.
   bool fixed_shapes = false;
-  ParamGather* gather = nullptr;  // weights that arrive during this forward pass
+  ParamGather* gather = nullptr;  // if not null, gathers weights during this forward pass
   // Sequence parallelism (Korthikanti et al. 2022, section 4.2.2): between tensor-parallel layers, rank r holds rows
   // [r * R/tp, (r + 1) * R/tp) of each [R, D] tensor; tp divides R.
   bool sequence = false;
@@ -73,7 +73,7 @@ struct Pass {
   }
 };
 
-// Uploads host integers to an arena tensor with space for at least `capacity` of them, so that the arena's size does
+// Uploads host integers to an arena tensor with space for at least `capacity` integers, so that the arena's size does
 // not depend on the sentences.
 inline Tensor upload(Pass& p, const std::vector<int32_t>& values, int64_t capacity = 0) {
   const int64_t n = static_cast<int64_t>(values.size());

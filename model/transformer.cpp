@@ -1,4 +1,4 @@
-// model/transformer.cpp: the graph in execution order.   S source rows, T target rows, D width, V vocabulary
+// model/transformer.cpp: runs the graph in execution order. Shapes: S, T source and target rows, D width, V vocabulary.
 #include "model/transformer.h"
 
 #include <algorithm>
@@ -59,7 +59,7 @@ Transformer::Tables Transformer::declare_tables(ParamStore& params, const ModelC
   return {source, shared ? source : declare_table(params, "target_embedding.weight", c.target_vocabulary, c)};
 }
 
-// Parameters are declared in the order of the forward pass, so that the backward pass completes gradients from the end.
+// Parameters are declared in the order of the forward pass, so that backward completes the last gradients first.
 Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_positions)
     : config_(c),
       params_(params),
@@ -135,7 +135,7 @@ void Transformer::backward(Pass& p, const DeviceBatch& batch, const Saved& saved
   const ProfilerRange range(p.ctx, "backward");
   const Tensor d_encoder_output = backward_decoder(p, batch, saved, d_logits, sync);
   backward_encoder(p, batch, saved, d_encoder_output, sync);
-  // Runs once per step: until then each tp rank adds up the gradients of its own rows.
+  // This runs once per step, because until then each tp rank sums the gradients of its own rows.
   if (sync && p.splits_rows()) p.tp.all_reduce(p.ctx, params_.row_sum_grads());
   complete_from(sync, 0);
 }
@@ -157,7 +157,7 @@ Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Sa
     complete_from(sync, decoder_[i].first_offset());
   }
   target_embedding_.backward(p, batch.target.by_id, batch.target.by_position, positions_.target(), d);
-  encoder_sum.reduce(p);  // once for all decoder blocks: the sum is linear
+  encoder_sum.reduce(p);  // once for all decoder blocks, because the sum is linear
   encoder_sum.finish(p);
   return d_encoder_output;
 }

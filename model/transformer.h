@@ -1,12 +1,12 @@
 // model/transformer.h: the encoder-decoder graph (Vaswani et al. 2017, section 3): forward, backward and decoding.
 //
-// Read block.h, layers/embedding.h and loss.h next. Each rank has one Transformer. Its weights are in the given
-// ParamStore. It keeps nothing of a batch: the uploaded batch (device_batch.h) and the values that backward reads are
-// arguments. Communication over tp happens in layers/partial_sum.h, layers/all_rows.h, loss.cpp, and in backward() and
-// cross_attention() below. Communication over dp happens only in the given GradSync.
+// Read block.h, layers/embedding.h and loss.h next. Each rank has one Transformer, whose weights are in the given
+// ParamStore. A Transformer stores nothing of a batch: the uploaded batch (device_batch.h) and the values that backward
+// reads are arguments. Communication over tp happens in layers/partial_sum.h, layers/all_rows.h, loss.cpp, and in
+// backward() and cross_attention() below. Communication over dp happens only in the given GradSync.
 //
 // If ranks split rows (Pass::sequence), activation tensors contain only a rank's own rows, except inside sublayers and
-// for the encoder output.
+// in the encoder output.
 #pragma once
 
 #include <optional>
@@ -23,10 +23,10 @@ namespace weft {
 
 class Transformer {
  public:
-  // Declares every parameter. REQUIRES: params.allocate() is called afterwards; `config` is resolved. Sentences may
-  // have up to max_positions() rows, which is num_positions, or config.max_positions for learned positions.
+  // Declares every parameter. REQUIRES: a resolved `config`, and a later call of params.allocate(). Sentences may have
+  // up to max_positions() rows, which is num_positions, or config.max_positions for learned positions.
   Transformer(const ModelConfig& config, ParamStore& params, int64_t num_positions);
-  Transformer(const Transformer&) = delete;  // its blocks hold pointers to its positions
+  Transformer(const Transformer&) = delete;  // blocks hold pointers to positions_
   Transformer& operator=(const Transformer&) = delete;
 
   const ModelConfig& config() const { return config_; }
@@ -49,20 +49,20 @@ class Transformer {
   // Returns the losses of the batch's target rows, times the rows' weights if the batch has weights, and 0 for unused
   // rows. Accumulates the gradients of p.scalars->loss_scale * (sum of the smoothed losses).
   RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
-  // Returns the same losses without gradients, and without dropout unless p is training.
+  // Returns the same losses without computing gradients. Dropout applies only if p.training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;
 
-  // Selects a layer and a head of cross-attention, counted from 0; -1 selects the mean over all of them.
+  // Selects a layer and a head of cross-attention, counted from 0; -1 selects the mean over all layers or heads.
   struct AttentionChoice {
     int64_t layer = -1, head = -1;
   };
   // Fills y [T rows, W], f32. From column 0 on, row t contains the probabilities of target row t over the source rows
   // of its sentence, without dropout. All other elements are 0. y is the same on every rank of the tp group. REQUIRES:
-  // W is at least the length of the longest source sentence.
+  // that W is at least the length of the longest source sentence.
   void cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice, const Tensor& y) const;
 
   // The memory of decoding, for `slots` hypotheses of up to max_length positions and for source_rows rows of encoder
-  // output. A dry run only measures its size.
+  // output. A dry run only measures the size of this memory.
   struct DecodeState {
     DecodeState(const Context& ctx, const Transformer& model, const TensorParallel& tp, int64_t slots,
                 int64_t max_length, int64_t source_rows);
@@ -78,8 +78,8 @@ class Transformer {
   void decode_step(Pass& p, const Tensor& ids, const DecoderBlock::StepRows& rows, const DecodeState& state,
                    const Tensor& logits) const;
   const OutputProjection& output() const { return output_; }
-  // True if every GEMM of inference reads a copy of its weight that is packed for inference, so that a row's bits do
-  // not depend on the number of rows.
+  // Returns true if every GEMM of inference reads a copy of its weight that is packed for inference, so that a row's
+  // bits do not depend on the number of rows.
   bool has_inference_weights() const;
 
  private:

@@ -1,4 +1,4 @@
-// parallel/collective.cpp: checks, chunks, and sums in rank order.
+// parallel/collective.cpp: implements checks, chunks, and sums in rank order.
 #include "parallel/collective.h"
 
 #include "tensor/cpu/sum_in_order.h"
@@ -33,8 +33,8 @@ void check_all_to_all(const Tensor& x, const Tensor& y, int num_parts) {
   check_collective(x);
   check_collective(y);
   if (x.dtype == y.dtype && x.numel() == y.numel() && x.numel() % num_parts == 0) return;
-  fail(ErrorKind::internal, fmt::format("{} {} and {} {} are not {} equal parts each", x.shape.str(), name_of(x.dtype),
-                                        y.shape.str(), name_of(y.dtype), num_parts));
+  fail(ErrorKind::internal, fmt::format("{} {} and {} {} do not each divide into {} equal parts", x.shape.str(),
+                                        name_of(x.dtype), y.shape.str(), name_of(y.dtype), num_parts));
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// parallel/collective.h: helpers for all communicators: checks, splitting a tensor into chunks, sums in rank order.
+// parallel/collective.h: provides helpers for all communicators: checks, chunks of a tensor, sums in rank order.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ void for_each_piece(int64_t numel, int64_t limit, F&& f) {
   for (int64_t begin = 0; begin < numel; begin += limit) f(begin, std::min(limit, numel - begin));
 }
 
-// Computes out[i] = parts[0][i] + parts[1][i] + ..., added in this order. `out` may be one of the parts. If any part is
-// NaN, so is the max.
+// Sets out[i] to the sum parts[0][i] + parts[1][i] + ..., added in this order, or to the max, which is NaN if any part
+// is NaN. `out` may be one of the parts.
 void reduce_in_rank_order(ReduceOp op, DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
 inline size_t bytes_of(const std::vector<Tensor>& parts) {  // sum over the parts

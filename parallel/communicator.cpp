@@ -1,4 +1,4 @@
-// parallel/communicator.cpp: host values, strings and agreement on errors, built from the collectives.
+// parallel/communicator.cpp: communicates host values and strings, and agrees on errors, with the collectives.
 #include "parallel/communicator.h"
 
 #include <unistd.h>
@@ -30,7 +30,7 @@ std::vector<int32_t> pack(const std::string& text, int64_t num_words) {
 
 int64_t words_for(int64_t bytes) { return (bytes + kWord - 1) / kWord; }
 
-// Converts an Error with its kind, host and frames to text and back.
+// These functions convert an Error with its kind, host and frames to text and back.
 std::string serialize(const std::exception_ptr& error) {
   ErrorKind kind = ErrorKind::internal;
   std::string message = "unknown exception", frames;
@@ -52,9 +52,9 @@ std::string serialize(const std::exception_ptr& error) {
   size_t at = 1 + host.size() + 1;
   for (size_t end; (end = text.find('\0', at)) != at; at = end + 1) frames.push_back(text.substr(at, end - at));
   std::string message = text.substr(at + 1);
-  if (!message.starts_with("rank "))  // otherwise a smaller group has already agreed on it
+  if (!message.starts_with("rank "))  // otherwise a smaller group has already added the rank
     message = fmt::format("rank {} on {}: {}", rank, host, message);
-  std::swap(ErrorFrame::frames(), frames);  // an Error takes the frames that are active: here the other rank's frames
+  std::swap(ErrorFrame::frames(), frames);  // a new Error copies the active frames, here the other rank's
   Error error(static_cast<ErrorKind>(text[0]), message);
   std::swap(ErrorFrame::frames(), frames);
   throw error;
@@ -62,7 +62,7 @@ std::string serialize(const std::exception_ptr& error) {
 
 }  // namespace
 
-// Sends the parts one after the other. Communicators whose broadcasts wait for all ranks, such as NCCL's, override it.
+// Sends part after part. Communicators whose broadcasts wait for all ranks, such as NCCL's, override this function.
 void Communicator::all_gather_v(const std::vector<Tensor>& parts) {
   require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v needs one part per rank");
   for (int r = 0; r < size(); ++r)

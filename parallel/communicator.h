@@ -1,10 +1,10 @@
-// parallel/communicator.h: collectives over a group of ranks.
+// parallel/communicator.h: declares collectives over a group of ranks.
 //
 // Every implementation provides every collective, even for a group of one. Reductions add in rank order, so results are
-// bit-identical on every rank and in every run. (If several hosts have the same number of ranks, they add within each
-// host first, then in host order.) REQUIRES: all ranks of a group make the same calls in the same order. Tensors must
-// be contiguous, but may have any type and length. bf16 and f16 are summed in f32 and rounded once; NCCL adds in its
-// own order and rounds each time. A failed peer causes an Error, never a hang.
+// bit-identical on every rank and in every run. (If several hosts have the same number of ranks, reductions add within
+// each host first, then in host order.) REQUIRES: all ranks of a group make the same calls in the same order. Tensors
+// must be contiguous, but may have any type and length. bf16 and f16 are summed in f32 and rounded once. NCCL is an
+// exception: it adds in its own order, and rounds each time. A failed peer causes an Error, never a hang.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace weft {
 
 enum class ReduceOp : uint8_t { sum, max };
 
-// A collective in progress. It owns its tensors until wait() returns. REQUIRES: wait() is called before destruction.
+// A collective in progress, which owns its tensors until wait() returns. REQUIRES: wait() is called before destruction.
 class PendingWork {
  public:
   virtual ~PendingWork() = default;
@@ -42,27 +42,27 @@ class Communicator {
   virtual std::unique_ptr<PendingWork> start_all_reduce(const Tensor& x) = 0;  // sum, in place, asynchronous
   virtual void all_gather(const Tensor& x, const Tensor& y) = 0;               // y [size, ...x], rank order
   virtual void reduce_scatter(const Tensor& x, const Tensor& y) = 0;           // x [size, ...y], sum
-  // Asynchronous. The smaller tensor may be this rank's slice of the larger one. After a reduce-scatter, the rest of x
-  // is then undefined.
+  // Both are asynchronous. The smaller tensor may be this rank's slice of the larger tensor. In this case, a
+  // reduce-scatter leaves the rest of x undefined.
   virtual std::unique_ptr<PendingWork> start_all_gather(const Tensor& x, const Tensor& y) = 0;
   virtual std::unique_ptr<PendingWork> start_reduce_scatter(const Tensor& x, const Tensor& y) = 0;
   // Asynchronous. Sets y[r] to rank r's x[rank()]. x and y are [size, ...] and must not overlap.
   virtual std::unique_ptr<PendingWork> start_all_to_all(const Tensor& x, const Tensor& y) = 0;
   virtual void broadcast(const Tensor& x, int root) = 0;
-  // In place: sends parts[r] from rank r to all. Parts have one dtype, do not overlap, and may differ in length.
+  // Sends parts[r] from rank r to all ranks, in place. Parts have one dtype, do not overlap, and may differ in length.
   virtual void all_gather_v(const std::vector<Tensor>& parts);
   virtual void barrier() = 0;
-  virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ordered by key
-  // Splits into one group per host, in this group's order. Threads of one process are on one host.
+  virtual std::unique_ptr<Communicator> split(int color, int key) = 0;  // ranks are ordered by key
+  // Splits this group into one group per host, in this group's order. Threads of one process are on one host.
   virtual std::unique_ptr<Communicator> split_by_host() { return split(0, rank()); }
 
-  // Sets the step of the next collectives, for the message if one of them hangs.
+  // Sets the step that a message names if one of the next collectives hangs.
   virtual void set_step(int64_t) {}
-  // From now on, a wait for other ranks that exceeds `seconds` ends this process with a message. Unless `folder` is "",
-  // the process writes where it waited and its recent collectives there. Over NCCL, NcclLimits sets the limit.
+  // After this call, a wait for other ranks that exceeds `seconds` ends this process with a message. Unless `folder` is
+  // "", the process also writes its wait and recent collectives to the folder. Over NCCL, NcclLimits sets the limit.
   virtual void limit_waits(double /*seconds*/, const std::string& /*folder*/) {}
 
-  // Returns the seconds that this process has spent waiting in collectives of any group, or 0 if they are not measured.
+  // Returns the seconds that this process has spent waiting in collectives of any group, or 0 if waits are unmeasured.
   virtual double seconds_waited() const { return 0; }
 
   // These helpers communicate host values.
@@ -80,7 +80,7 @@ std::string host_name();  // name of the machine that runs this process
 // exception, and releases the other ranks from the collectives that they wait in.
 void run_thread_ranks(int size, const std::function<void(Communicator&)>& body);
 
-// Called by all ranks after a local phase that may fail. If any `error` is not null, all ranks throw the error of the
+// All ranks call this after a local phase that may fail. If any `error` is not null, all ranks throw the error of the
 // lowest failing rank, with that rank in the message, so that no rank waits for a failed one.
 void agree(Communicator& world, const std::exception_ptr& error);
 

@@ -26,7 +26,7 @@ std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicato
 
 void require_communication(Device device, Communication wanted) {
   require(device != Device::cpu || wanted != Communication::nccl, ErrorKind::usage,
-          "parallel.communication = nccl needs GPUs, but this run is on CPUs: leave it at auto");
+          "parallel.communication = nccl needs GPUs, but this run is on CPUs: use auto");
 }
 
 DeviceMesh::DeviceMesh(const Mesh& mesh, Communication wanted, NcclLimits limits) : mesh_(mesh) {

@@ -1,4 +1,4 @@
-// parallel/device_mesh.h: the mesh for tensors: this rank's Context, and the groups that communicate on its device.
+// parallel/device_mesh.h: provides this rank's Context, and the groups of the mesh for tensors on its device.
 //
 // On the CPU, these are the groups of the Mesh. Collectives on GPU tensors use NCCL or go through host memory
 // (staged_communicator.h).
@@ -14,13 +14,13 @@ namespace weft {
 
 class DeviceMesh {
  public:
-  // REQUIRES: all ranks of the mesh's world construct it together, and the mesh outlives it. If one fails, all fail.
+  // REQUIRES: all ranks of the mesh's world construct it together; the mesh outlives it. If a rank fails, all fail.
   DeviceMesh(const Mesh& mesh, Communication wanted, NcclLimits limits = {});
 
   Context& context() const { return *ctx_; }
   Communicator& dp() const { return dp_ ? *dp_ : mesh_.dp(); }
   Communicator& tp() const { return tp_ ? *tp_ : mesh_.tp(); }
-  void set_step(int64_t step) const {  // sets the step of the next collectives, for the message if one hangs
+  void set_step(int64_t step) const {  // sets the step that a message names if a collective hangs
     dp().set_step(step);
     tp().set_step(step);
   }
@@ -31,8 +31,8 @@ class DeviceMesh {
   std::unique_ptr<Communicator> dp_, tp_;  // null on the CPU
 };
 
-// Returns a communicator of `group`'s ranks for tensors on ctx's GPU; `group` carries host values. REQUIRES: all ranks
-// call it, with the same `wanted` and, except for its index, the same `own`.
+// Returns a communicator of `group`'s ranks for tensors on ctx's GPU. Host values still use `group`. REQUIRES: all
+// ranks call this function with the same `wanted` and, except for its index, the same `own`.
 std::unique_ptr<Communicator> make_device_communicator(Context& ctx, Communicator& group, const RankDevice& own,
                                                        Communication wanted, NcclLimits limits = {});
 
@@ -40,7 +40,7 @@ NcclLimits nccl_limits(const ParallelConfig& options);  // the limits set by par
 
 void require_communication(Device device, Communication wanted);  // throws a usage Error if `device` cannot use it
 
-// True if collectives on device tensors go through host memory.
+// Returns true if collectives on device tensors go through host memory.
 bool stages_through_host(const RankDevice& own, Communication wanted);
 
 }  // namespace weft

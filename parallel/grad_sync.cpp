@@ -1,4 +1,4 @@
-// parallel/grad_sync.cpp: buckets from the end of the flat gradients to the start, as backward fills them.
+// parallel/grad_sync.cpp: sends buckets from the end of the flat gradients to the start, as backward fills them.
 #include "parallel/grad_sync.h"
 
 #include <cassert>

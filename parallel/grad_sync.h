@@ -1,9 +1,9 @@
 // parallel/grad_sync.h: sums gradients over the dp group in buckets, overlapped with the backward pass.
 //
-// The backward pass finishes matrices in reverse order of declaration. It calls ready(first) when the gradients of all
-// matrices at flat offsets >= first are complete. The sums of complete buckets then start. wait() starts the remaining
-// sums, including the vectors', and finishes all sums. Only the last block of a step passes a GradSync, because
-// gradients are complete only then.
+// The backward pass completes the gradients of matrices in reverse order of declaration. It calls ready(first) when all
+// matrices at flat offsets >= first have their gradients. ready() starts the sums of complete buckets. wait() starts
+// the remaining sums, including the vectors', and finishes all sums. Only the backward pass of a step's last block uses
+// a GradSync, because gradients are incomplete before.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +21,19 @@ class GradSync {
   // matrices are all-reduced. Otherwise each rank gets only the sums of its own parts of the matrices, in place, and
   // the rest is undefined. If `wire` is bf16, gradients are sent in bf16 and added in f32.
   GradSync(Context& ctx, Communicator& dp, Tensor flat_grads, Shard shard, DType wire = DType::f32);
-  // For a dry run: records the scratch memory needed if `wire` is bf16.
+  // Records, in a dry run, the scratch memory that is needed if `wire` is bf16.
   static void measure(Context& dry, int64_t num_matrices, int ranks);
   void begin();               // called before a step's last backward pass
   void ready(int64_t first);  // REQUIRES: offsets only decrease within a step
   void wait();
 
  private:
-  struct Sum {  // the sum of a bucket, or of the vectors
+  struct Sum {  // a sum in progress, of a bucket or of the vectors
     std::unique_ptr<PendingWork> work;
-    const Chunk* received = nullptr;  // the bucket whose rounded parts are still to be added
+    const Chunk* received = nullptr;  // bucket whose rounded parts wait() must add, or null
   };
 
-  void send_last();  // sends the last bucket not yet sent
+  void send_last();  // sends the last bucket that has not been sent
   std::unique_ptr<PendingWork> send_rounded(const Chunk& bucket);
   void add_received(const Chunk& bucket);
   bool scatters() const { return shard_.ranks() > 1; }
@@ -46,7 +46,7 @@ class GradSync {
   Shard shard_;
   DType wire_;
   Buffer rounded_;     // [matrices] in `wire`, if it is not f32
-  size_t unsent_ = 0;  // buckets from this one on have been sent
+  size_t unsent_ = 0;  // this bucket and all later ones have been sent
   std::vector<Sum> pending_;
 };
 

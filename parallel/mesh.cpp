@@ -1,4 +1,4 @@
-// parallel/mesh.cpp: resolves the grid for the number of ranks, and makes its two families of groups.
+// parallel/mesh.cpp: resolves the grid for the number of ranks, and makes the dp and tp groups.
 #include "parallel/mesh.h"
 
 #include <cassert>
@@ -25,17 +25,17 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
          fmt::format("parallel.zero = {}: must be 0, or 1 to shard the optimizer state", wanted.zero));
   if (wanted.gradient_type != GradientType::f32 && wanted.zero == 0)
     fail(ErrorKind::usage,
-         "parallel.gradient_type = bf16 needs parallel.zero = 1: otherwise the sums themselves would also be rounded");
+         "parallel.gradient_type = bf16 needs parallel.zero = 1, because otherwise the sums would also be rounded");
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
-    fail(ErrorKind::usage, fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0: ranks / tp) "
-                                       "and tp at least 1",
-                                       dp, tp));
+    fail(ErrorKind::usage,
+         fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0 = ranks / tp), and tp at least 1",
+                     dp, tp));
   }
   if (dp == 0) {
     if (ranks % tp != 0) {
-      fail(ErrorKind::usage, fmt::format("{} ranks cannot be divided into groups of parallel.tp = {}: change "
-                                         "parallel.tp or start a multiple of {} ranks (weft launch -n)",
+      fail(ErrorKind::usage, fmt::format("{} ranks cannot be divided into groups of parallel.tp = {} ranks: change "
+                                         "parallel.tp, or start a multiple of {} ranks with weft launch -n",
                                          ranks, tp, tp));
     }
     wanted.dp = ranks / tp;
@@ -45,7 +45,7 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
     const double needed = static_cast<double>(dp) * static_cast<double>(tp);  // a double cannot overflow
     fail(ErrorKind::usage,
          fmt::format("parallel.dp = {} times parallel.tp = {} needs {:.0f} ranks, but {} were started: use weft launch "
-                     "-n {:.0f}, or change parallel.dp (0: as many as fit) or parallel.tp",
+                     "-n {:.0f}, or change parallel.dp (0 = ranks / tp) or parallel.tp",
                      dp, tp, needed, ranks, needed));
   }
   return wanted;

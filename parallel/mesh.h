@@ -1,4 +1,4 @@
-// parallel/mesh.h: the dp x tp grid of ranks and their devices. tp is innermost: world rank = dp_rank * tp + tp_rank.
+// parallel/mesh.h: arranges ranks and their devices in a dp x tp grid, with world rank = dp_rank * tp + tp_rank.
 //
 // Ranks of one tp group are neighbors (on the same node with mpirun's default mapping) and hold slices of one model.
 // Ranks with equal tp_rank form a dp group; they hold the same slices but process different blocks of data. Host values
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-enum class Communication : uint8_t { automatic, nccl, mpi };  // for tensors in GPU memory
+enum class Communication : uint8_t { automatic, nccl, mpi };  // how tensors in GPU memory are communicated
 constexpr EnumNames<Communication, 3> enum_names(Communication) {
   return {{{"auto", Communication::automatic}, {"nccl", Communication::nccl}, {"mpi", Communication::mpi}}};
 }
@@ -40,28 +40,28 @@ struct ParallelConfig {
     v("dp", dp, "data-parallel ranks; 0 = number of ranks / tp");
     v("tp", tp, "tensor-parallel ranks, which split attention heads, feed-forward layers and the vocabulary");
     v("communication", communication,
-      "between GPUs: nccl; mpi, through host memory; or auto, which is nccl if every rank has its own GPU and NCCL",
+      "how GPUs communicate: nccl, mpi (through host memory), or auto (nccl if every rank has its own GPU and NCCL)",
       OnResume::this_start);
     v("zero", zero,
       "ZeRO stage: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, and "
       "gathers the remaining weights during the next forward pass; 0 = each rank keeps everything");
     v("gradient_type", gradient_type,
-      "gradients between data-parallel ranks: f32, or bf16 (half the bytes, added in f32; needs zero = 1)");
+      "how data-parallel ranks send gradients: f32, or bf16 (half the bytes, added in f32; needs zero = 1)");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
       OnResume::this_start);
     v("bind", bind,
       "bind each rank to the cores of a NUMA node (its GPU's node, if it has a GPU) unless the launcher has bound it",
       OnResume::this_start);
     v("timeout", timeout,
-      "max seconds to connect over NCCL, and per collective (over MPI, only while training); if one takes longer, all "
-      "ranks exit with a message that names it");
+      "max seconds for connecting over NCCL, and for a collective (over MPI, only while training); if a collective "
+      "takes longer, all ranks exit with a message that names it");
     v("sequence", sequence,
       "between attention, feed-forward and vocabulary layers, tensor-parallel ranks split the rows, which divides the "
       "work and memory of norms, residual sums and dropout; parallel.tp must divide batch.rows and batch.source_rows");
   }
 };
 
-// Resolves the grid for `ranks` processes. Throws a usage Error if it does not fit or an option is out of range.
+// Resolves the grid for `ranks` processes. Throws a usage Error if this is impossible or an option is out of range.
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks);
 
 class Mesh {

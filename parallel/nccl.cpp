@@ -14,8 +14,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void refuse(const std::string& file, const std::string& reason) {
-  fail(ErrorKind::usage, fmt::format("{}, the module for collectives over NCCL, cannot be used: {}; CMake builds it if "
-                                     "it finds CUDA and NCCL (-DWEFT_NCCL=ON reports what is missing)",
+  fail(ErrorKind::usage, fmt::format("cannot use {}, the module for collectives over NCCL: {}; CMake builds it if it "
+                                     "finds CUDA and NCCL (use -DWEFT_NCCL=ON to see what is missing)",
                                      file, reason));
 }
 
@@ -34,7 +34,7 @@ const nccl::Module* open_module() {
 }
 
 const nccl::Module& module() {
-  static const nccl::Module* const opened = open_module();  // the next caller tries again if it throws
+  static const nccl::Module* const opened = open_module();  // if it throws, the next caller tries again
   return *opened;
 }
 
@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> one_gpu_environment(int nccl_ve
   constexpr int kSharesGpus = 23000;  // from 2.30 on; few thread blocks per rank leave room for the other ranks
   if (nccl_version >= kSharesGpus) return {{"NCCL_MULTI_RANK_GPU_ENABLE", "1"}, {"NCCL_MAX_CTAS", "4"}};
   // In older versions each rank must look like a separate machine. The ranks communicate by sockets, and no kernel may
-  // busy-wait for one that cannot run at the same time.
+  // busy-wait for a kernel that cannot run at the same time.
   return {{"NCCL_HOSTID", process},     {"NCCL_NET", "Socket"},     {"NCCL_IB_DISABLE", "1"},
           {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_ALGO", "Ring"},      {"NCCL_PROTO", "Simple"},
           {"NCCL_MAX_NCHANNELS", "1"},  {"NCCL_CUMEM_ENABLE", "0"}, {"NCCL_NVLS_ENABLE", "0"}};

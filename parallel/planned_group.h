@@ -1,8 +1,8 @@
-// parallel/planned_group.h: a group of ranks that do not exist, for dry runs. The trace records its communication.
+// parallel/planned_group.h: imitates a group of ranks in dry runs, and records its collectives in a trace.
 //
-// Each collective is an op of the trace. Its operand is this rank's tensor (for all_gather_v, the parts of all ranks),
-// and its cost is the operand's bytes. In a dry run, TensorParallel records the tp collectives, and a planned group
-// records the dp collectives.
+// Each collective becomes an op of the trace. The op's operand is this rank's tensor (for all_gather_v, the parts of
+// all ranks), and its cost is the operand's bytes. In a dry run, TensorParallel records the tp collectives, and a
+// planned group records the dp collectives.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,13 @@ inline constexpr char kDpAllReduce[] = "dp all_reduce", kDpAllGather[] = "dp all
 inline bool is_tp_collective(std::string_view op) { return op.starts_with("tp "); }
 inline bool is_dp_collective(std::string_view op) { return op.starts_with("dp "); }
 
-// Record a collective if `trace` is given and keeps ops.
+// Both functions record a collective if `trace` is given and keeps ops.
 void note_collective(OpTrace* trace, const char* name, const Tensor& x);
 void note_collective(OpTrace* trace, const char* name, const std::vector<Tensor>& parts);
 
 // Returns rank 0 of a group of `size` ranks. Collectives return immediately and do not touch their tensors, whose data
-// may be null. They are recorded in `trace`, if given, as dp collectives; all-reduces are recorded under the name
-// `all_reduce`. REQUIRES: `trace` outlives it.
+// may be null. `trace`, if given, records them as dp collectives, and all-reduces under the name `all_reduce`.
+// REQUIRES: `trace` outlives the group.
 std::unique_ptr<Communicator> make_planned_group(int size, OpTrace* trace = nullptr,
                                                  const char* all_reduce = kDpAllReduce);
 

@@ -1,4 +1,4 @@
-// parallel/single_communicator.cpp: a group of one; gathers and scatters copy.
+// parallel/single_communicator.cpp: implements a group of one rank, in which gathers and scatters copy.
 #include <cstring>
 
 #include "parallel/collective.h"

@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// A tensor's copy in host memory.
+// Holds a tensor's copy in host memory.
 class HostCopy {
  public:
   Tensor of(const Tensor& x) {  // uninitialized, or with the last call's values
@@ -24,7 +24,7 @@ using IdleCopies = std::vector<std::unique_ptr<HostCopy>>;
 
 class StagedWork final : public PendingWork {
  public:
-  // Calls start(x, y) on the host with copies of x and y, or with one copy if they are one tensor.
+  // Calls start(x, y) on the host with copies of x and y, or with one copy if x and y are the same tensor.
   template <typename Start>
   StagedWork(Context& ctx, const Tensor& x, const Tensor& y, IdleCopies& idle, const Start& start)
       : ctx_(ctx), y_(y), idle_(idle), from_(take(idle)) {
@@ -35,7 +35,7 @@ class StagedWork final : public PendingWork {
     inner_ = start(host_x, host_y_);
   }
   ~StagedWork() override {
-    // An exception abandons the work. The other communicator may still write to the copies, so they are never freed.
+    // If an exception abandons the work, `inner` may still write to the copies, so they are never freed.
     if (from_) static_cast<void>(from_.release());
     if (to_) static_cast<void>(to_.release());
   }

@@ -1,5 +1,5 @@
-// parallel/staged_communicator.h: collectives on device tensors through host memory: copy to the host, call a
-// communicator for host memory, copy back.
+// parallel/staged_communicator.h: sends device tensors through host memory: it copies them to the host, calls a
+// communicator for host memory, and copies the results back.
 //
 // Each copy to the host waits for the device. The results have the same bits as the host communicator's. Several ranks
 // may share one GPU. NCCL (nccl.h) needs no such copies.

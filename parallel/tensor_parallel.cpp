@@ -1,4 +1,4 @@
-// parallel/tensor_parallel.cpp: communication of tensor-parallel layers, and the split of a vocabulary.
+// parallel/tensor_parallel.cpp: runs the collectives of tensor-parallel layers, and splits a vocabulary.
 #include "parallel/tensor_parallel.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// parallel/tensor_parallel.h: the places where tensor parallelism communicates (Shoeybi et al. 2019, section 3).
+// parallel/tensor_parallel.h: communicates for tensor-parallel layers (Shoeybi et al. 2019, section 3).
 //
-// A column-parallel layer takes a replicated input: forward is the identity, and backward all-reduces the input's
-// gradient. A row-parallel layer yields a partial output: forward all-reduces it, and backward is the identity. In a
-// group of one, all-reduces do nothing and gathers copy. A dry run does not communicate, but its trace records the
-// collectives (parallel/planned_group.h).
+// A column-parallel layer takes a replicated input, and all-reduces the input's gradient in the backward pass. A
+// row-parallel layer yields partial sums, and all-reduces them in the forward pass. In a group of one, all-reduces do
+// nothing and gathers copy. A dry run does not communicate, but its trace records the collectives
+// (parallel/planned_group.h).
 //
 // With sequence parallelism (Korthikanti et al. 2022, section 4.2.2) activations between these layers are split by
 // rows. A column-parallel layer then all-gathers its input and reduce-scatters the input's gradient; a row-parallel
@@ -17,7 +17,7 @@
 
 namespace weft {
 
-// A rank's part of a vocabulary of `size` entries: ceil(size / tp) columns, the last of which may be padding.
+// Describes a rank's part of a vocabulary of `size` entries: ceil(size / tp) columns, the last of which may be padding.
 struct VocabularyRange {
   int64_t first = 0;    // global id of its first column; `size` if all its columns are padding
   int64_t columns = 0;  // local columns, padding included

@@ -1,7 +1,7 @@
-// parallel/thread_communicator.cpp: ranks as threads of one process, for tests.
+// parallel/thread_communicator.cpp: runs ranks as threads of one process, for tests.
 //
 // Every collective is one round: each rank deposits a copy of its contribution, waits for all deposits, and computes
-// its own result from them. No rank touches another's memory, so a rank may leave or fail at any time.
+// its own result from them. No rank touches the memory of another rank, so a rank may leave or fail at any time.
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -20,12 +20,12 @@ namespace weft {
 namespace {
 
 struct Deposit {
-  const char* call;  // for the check that the ranks agree on call and size
+  const char* call;  // all ranks of a round must make the same call with the same size
   std::vector<std::byte> bytes;
 };
 using Deposits = std::vector<std::shared_ptr<const Deposit>>;  // in rank order
 
-struct World {  // shared by all groups; with one lock a failure wakes every waiting rank
+struct World {  // all groups share it and its lock, so that a failure wakes every waiting rank
   explicit World(int size) : departed(static_cast<size_t>(size)) {}
 
   void fail(std::exception_ptr error) {
@@ -60,7 +60,7 @@ class ThreadGroup {
     if (++r.arrived == size()) world_.changed.notify_all();
   }
 
-  Deposits collect(int64_t round) {  // after this rank's deposit
+  Deposits collect(int64_t round) {  // REQUIRES: this rank has deposited
     std::unique_lock lock(world_.mutex);
     Round& r = rounds_[round];
     world_.changed.wait(lock, [&] { return r.arrived == size() || world_.first_error || waits_for_departed(r); });
@@ -74,7 +74,7 @@ class ThreadGroup {
     return deposits;
   }
 
-  // The group of `world_ranks` from the split in `round`; its first member creates it.
+  // Returns the group that the split in `round` makes of `ranks`. The first member that calls it creates the group.
   std::shared_ptr<ThreadGroup> child(int64_t round, int color, const std::vector<int>& ranks) {
     const std::lock_guard lock(world_.mutex);
     std::shared_ptr<ThreadGroup>& group = children_[{round, color}];
@@ -103,8 +103,8 @@ class ThreadGroup {
     const Deposit& first = *deposits.front();
     for (const auto& other : deposits) {
       if (std::strcmp(first.call, other->call) == 0 && first.bytes.size() == other->bytes.size()) continue;
-      fail(ErrorKind::internal, fmt::format("ranks disagree: {} of {} bytes meets {} of {} bytes", first.call,
-                                            first.bytes.size(), other->call, other->bytes.size()));
+      fail(ErrorKind::internal, fmt::format("ranks make different calls: {} of {} bytes, and {} of {} bytes",
+                                            first.call, first.bytes.size(), other->call, other->bytes.size()));
     }
   }
 
@@ -225,7 +225,7 @@ class ThreadCommunicator : public Communicator {
 
   std::shared_ptr<ThreadGroup> group_;
   int rank_;
-  int64_t round_ = 0;  // collectives started by this rank; equal on all, because all make the same calls
+  int64_t round_ = 0;  // collectives started; equal on all ranks, because all ranks make the same calls
 };
 
 }  // namespace

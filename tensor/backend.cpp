@@ -1,4 +1,4 @@
-// tensor/backend.cpp: finds a device's backend and opens the CUDA module once.
+// tensor/backend.cpp: returns the backend of a device, and opens the CUDA module on first use.
 #include "tensor/backend.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& file, const std::string& reason) {
   fail(ErrorKind::usage,
-       fmt::format("the CUDA backend {} cannot be used: {}; --device=cpu runs without it", file, reason));
+       fmt::format("the CUDA backend {} cannot be used: {}; use --device=cpu to run without it", file, reason));
 }
 
 const Backend* open_cuda() {
@@ -34,7 +34,7 @@ const Backend* open_cuda() {
 
 const Backend& backend(Device device) {
   if (device == Device::cpu) return cpu::kBackend;
-  static const Backend* const cuda = open_cuda();  // the next caller tries again if it throws
+  static const Backend* const cuda = open_cuda();  // if open_cuda throws, the next call tries again
   return *cuda;
 }
 

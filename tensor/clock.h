@@ -1,4 +1,4 @@
-// tensor/clock.h: the clock for all time measurements.
+// tensor/clock.h: defines the clock that all time measurements use.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// tensor/context.cpp: creates a device's runtime; threads and instruction sets of the CPU.
+// tensor/context.cpp: creates a device's runtime, sets the number of CPU threads and checks the CPU's instruction sets.
 #include "tensor/context.h"
 
 #include <omp.h>
@@ -40,7 +40,7 @@ std::string processor_name() {
   return "unnamed processor";
 }
 
-// This file is compiled with the same -march as the kernels, so the compiler's macros tell what the kernels use.
+// This file is compiled with the same -march as the kernels, so the compiler's macros show the kernels' instructions.
 #if defined(__AVX512F__)
 constexpr std::string_view kKernelInstructions = "AVX-512";
 #elif defined(__AVX2__)
@@ -51,7 +51,7 @@ constexpr std::string_view kKernelInstructions = "SSE4.2";
 constexpr std::string_view kKernelInstructions = "baseline instructions";
 #endif
 
-// Returns better instructions that this processor has but the kernels do not use, or an empty string.
+// Returns the best instruction set that this processor has but the kernels do not use, or an empty string.
 std::string_view unused_instructions() {
 #if defined(__x86_64__) && !defined(__AVX512F__)
   __builtin_cpu_init();
@@ -66,7 +66,7 @@ std::string_view unused_instructions() {
   return "";
 }
 
-// Returns instructions that the kernels use and this processor lacks, or an empty string.
+// Lists the instruction sets that the kernels use but this processor lacks. Returns an empty string if there are none.
 std::string missing_features() {
   std::string missing;
   [[maybe_unused]] const auto need = [&](bool present, const char* name) {

@@ -1,7 +1,7 @@
-// tensor/context.h: what an op needs besides its arguments: the device, the dry-run flag, cached plans.
+// tensor/context.h: holds what an op needs in addition to its arguments: the device, the dry-run flag and cached plans.
 //
-// Each rank has one Context. It is not thread-safe, and ops called on it run in order. In a dry run ops return after
-// their checks. CPU ops use as many threads as set_num_threads gave the calling thread.
+// Each rank has one Context. A Context is not thread-safe, and its ops run in the order of the calls. In a dry run, ops
+// only check their arguments and measure scratch memory. set_num_threads sets the number of threads of CPU ops.
 #pragma once
 
 #include <functional>
@@ -30,37 +30,38 @@ class Context {
     virtual void reserve(const Runtime& dry) = 0;
     virtual size_t scratch_bytes() const = 0;
     virtual void synchronize() = 0;
-    // The copies are enqueued after earlier work. When upload returns, the host may overwrite `host`; when download
-    // returns, it may read it.
+    // The copies run after all work that was enqueued earlier. After upload returns, the caller may overwrite `host`.
+    // After download returns, the caller may read `host`.
     virtual void upload(const void* host, void* device, size_t bytes) = 0;
     virtual void download(const void* device, void* host, size_t bytes) = 0;
     virtual void copy(const void* from, void* to, size_t bytes) = 0;  // both on the device
     virtual void* stream() const { return nullptr; }                  // a GPU's cudaStream_t, for communicators
-    // These name the work enqueued between them for a profiler (profiler_range.h). Ranges nest.
+    // For a profiler, begin_range names the work enqueued until end_range (profiler_range.h). Ranges may be nested.
     virtual void begin_range(const char*) {}
     virtual void end_range() {}
 
-    // Runs work() to find the fastest way to compute each of its GEMMs that `known` lacks. What work() writes is
-    // arbitrary. Later GEMMs use the known and the new choices. REQUIRES: no Recording exists yet. Returns all choices.
-    // Pass them as `known` after a restart and on other ranks, because repeated tuning may choose differently, which
-    // changes the last bits of results. Returns "" if the device offers only one way.
+    // Runs work() and chooses the fastest algorithm for each of its GEMMs that `known` does not list. The results of
+    // work() are undefined. Later GEMMs use the known and the new choices. REQUIRES: no Recording exists yet.
+    // Returns all choices, or "" if the device has only one algorithm. Pass the returned text as `known` after a
+    // restart and on other ranks, because another tuning may choose differently, which changes the last bits of
+    // results.
     virtual std::string tune(const std::string& known, const std::function<void()>& work) {
       static_cast<void>(known), static_cast<void>(work);
       return "";
     }
 
-    // Records the ops that work() calls instead of running them. REQUIRES: work() does not wait, allocate, or copy from
-    // or to the host. Returns nullptr if the device cannot record.
+    // Records the ops that work() calls instead of running them. REQUIRES: work() does not wait, allocate, or copy
+    // from or to the host. Returns nullptr if the device cannot record ops.
     struct Recording {
       virtual ~Recording() = default;
-      virtual void replay() = 0;  // enqueues the recorded ops, on the same memory
+      virtual void replay() = 0;  // enqueues the recorded ops with the same arguments
     };
     virtual std::unique_ptr<Recording> record(const std::function<void()>&) { return nullptr; }
   };
   Runtime& runtime() const { return *runtime_; }
 
-  // Watches the device's work from outside, as a communicator does for its collectives. check() is called after each
-  // wait for the device, before its results are used, and throws errors that the watch has noticed.
+  // A Watch monitors the device's work, as a communicator does for its collectives. The Context calls check() after
+  // each wait for the device, before results are used. check() throws the errors that the watch has noticed.
   struct Watch {
     virtual ~Watch() = default;
     virtual void check() = 0;
@@ -68,12 +69,12 @@ class Context {
   void set_watch(std::weak_ptr<Watch> watch) { watch_ = std::move(watch); }
   std::shared_ptr<Watch> watch() const { return watch_.lock(); }
 
-  // Ops keep scratch memory between calls; its size depends only on shapes. A dry run measures it, and reserve()
-  // allocates what a dry run measured, so that no op allocates later.
+  // The size of the scratch memory that ops keep between calls depends only on shapes. A dry run measures this size,
+  // and reserve() allocates the memory, so that no op allocates later.
   size_t scratch_bytes() const { return runtime_->scratch_bytes(); }
   void reserve(const Context& dry) { runtime_->reserve(*dry.runtime_); }
 
-  // Sets where ops record their times (tensor/op/op_trace.h), or nullptr. The caller owns the trace.
+  // Makes ops record their times in `trace` (tensor/op/op_trace.h), which the caller owns. nullptr stops the recording.
   void set_trace(OpTrace* trace) { trace_ = trace; }
   OpTrace* trace() const { return trace_; }
 
@@ -81,7 +82,7 @@ class Context {
     runtime_->synchronize();
     after_wait();
   }
-  void after_wait() const {  // call it after waiting for the device in any other way
+  void after_wait() const {  // call this after you wait for the device in any other way
     if (const std::shared_ptr<Watch> watch = watch_.lock()) watch->check();
   }
 
@@ -93,7 +94,7 @@ class Context {
   std::weak_ptr<Watch> watch_;
 };
 
-// A device's description of itself and its memory in bytes (0 for the CPU).
+// Describes a device. Sizes of memory are in bytes, and 0 for the CPU.
 struct DeviceProperties {
   std::string name;         // "NVIDIA H200", or cpu_description()
   std::string version;      // driver and libraries: "compute 9.0, driver 13.0, runtime 13.0, cuBLASLt 13.0.2"

@@ -1,4 +1,4 @@
-// tensor/device_scalars.h: the StepScalars of one rank, on the device that reads them.
+// tensor/device_scalars.h: stores the StepScalars of one rank on the device that reads them.
 #pragma once
 
 #include "tensor/memory.h"
@@ -11,7 +11,7 @@ class DeviceScalars {
  public:
   explicit DeviceScalars(Device device) : buffer_(sizeof(StepScalars), device) {}
   const StepScalars* get() const { return static_cast<const StepScalars*>(buffer_.data()); }
-  // Enqueues a copy, so ops enqueued earlier read the old values.
+  // Enqueues a copy, so ops that were enqueued earlier still read the old values.
   void set(Context& ctx, const StepScalars& values) const {
     upload(ctx, &values, buffer_.tensor({sizeof(StepScalars) / sizeof(int32_t)}, DType::i32));
   }

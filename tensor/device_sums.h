@@ -1,5 +1,5 @@
-// tensor/device_sums.h: a few f64 sums on the device, to which ops::Sum and ops::SumSquares add. Nothing waits for the
-// device until the host reads the sums.
+// tensor/device_sums.h: stores a few f64 sums on the device, to which ops::Sum and ops::SumSquares add. The host waits
+// for the device only when it reads the sums.
 #pragma once
 
 #include "tensor/memory.h"
@@ -12,7 +12,7 @@ class DeviceSums {
  public:
   DeviceSums(int64_t count, Device device) : count_(count), buffer_(bytes(), device) {}
 
-  // Sets the sums to 0. It fills them as f32, in which zero has the same bits, because ops::fill lacks f64.
+  // Sets the sums to 0. Because ops::fill lacks f64, the memory is filled as f32, where zero has the same bits.
   void clear(Context& ctx) const { ops::fill(ctx, {.x = buffer_.tensor({2 * count_})}); }
   Tensor operator[](int64_t i) const {
     return buffer_.tensor({1}, DType::f64, static_cast<size_t>(i) * sizeof(double));

@@ -1,10 +1,10 @@
-// tensor/dtype.h: the element types of tensors.
+// tensor/dtype.h: defines the element types of tensors.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// Scalar formulas (math.h, random.h) run on host and device. This is the only line that mentions nvcc.
+// Scalar formulas (math.h, random.h) run on host and device. No other line of Weft depends on whether nvcc compiles it.
 #if defined(__CUDACC__)
 #define WEFT_HD __host__ __device__
 #else
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// f32, bf16 and f16 store values (half.h); f64 holds reported sums, i32 ids and offsets.
+// Tensors store values as f32, bf16 or f16 (half.h), reported sums as f64, and ids and offsets as i32.
 enum class DType : uint8_t { f32, bf16, f16, f64, i32 };
 
 constexpr size_t size_of(DType t) { return t == DType::f64 ? 8 : t == DType::bf16 || t == DType::f16 ? 2 : 4; }

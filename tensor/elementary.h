@@ -1,7 +1,7 @@
-// tensor/elementary.h: e^x, ln x and the normal distribution's cdf, for float and double.
+// tensor/elementary.h: computes e^x, ln x and the normal distribution's cdf, for float and double.
 //
-// The float versions are branch-free polynomials, so that loops over them vectorize. The double versions are
-// the C library's and serve as reference.
+// The float versions are branch-free polynomials, so that loops over them vectorize. The double versions call the C
+// library and serve as a reference.
 #pragma once
 
 #include <cmath>
@@ -23,9 +23,8 @@ WEFT_HD inline uint32_t bits_from_float(float x) {
   return bits;
 }
 
-// Returns e^x within 2 units in the last place: x = n ln 2 + r with |r| <= ln 2 / 2 (Cody & Waite 1980), and e^r by its
-// series. Where n would be -126, below -86.99, the result is 0 (it is smaller than 1.7e-38). Infinities and NaN are
-// kept.
+// Returns e^x within 2 units in the last place. It splits x into n ln 2 + r with |r| <= ln 2 / 2 (Cody & Waite 1980)
+// and sums the Taylor series of e^r. For x < -86.99, where n = -126 and e^x < 1.7e-38, it returns 0. NaN remains NaN.
 WEFT_HD inline float exp_of(float x) {
   const float clamped = x > 89.0f ? 89.0f : x < -87.33f ? -87.33f : x;
   const float shifted = clamped * 1.44269504f + 12582912.0f;  // + 1.5 * 2^23: the low bits of the sum are round(.)
@@ -44,8 +43,8 @@ WEFT_HD inline float exp_of(float x) {
 }
 WEFT_HD inline double exp_of(double x) { return std::exp(x); }
 
-// Returns ln x within 2 units in the last place for normal x > 0; infinity and NaN are kept. x = 2^n (1 + f) with 1 + f
-// between the roots of 1/2 and 2, and ln(1 + f) by the series of the inverse hyperbolic tangent of s = f / (2 + f).
+// Returns ln x within 2 units in the last place for normal x > 0. Infinity and NaN are returned unchanged. It splits x
+// into 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2), and computes ln(1 + f) = 2 artanh(f / (2 + f)) by a series.
 WEFT_HD inline float log_of(float x) {
   const int32_t n = static_cast<int32_t>(bits_from_float(x) - 0x3F3504F3u) >> 23;
   const float f = float_from_bits(bits_from_float(x) - (static_cast<uint32_t>(n) << 23)) - 1.0f;
@@ -59,9 +58,9 @@ WEFT_HD inline float log_of(float x) {
   return x <= 3.40282347e38f ? log : x;
 }
 
-// Returns the cdf of the standard normal distribution, with a relative error below 4e-7 near 0 that grows with x^2 / 2
-// in the lower tail: cdf(-a) = exp(-a^2 / 2) u P(u) with u = 1 / (1 + 0.27 a) and P fitted at Chebyshev points on 0 <=
-// a <= 13.2.
+// Returns the cdf of the standard normal distribution. The relative error is below 4e-7 near 0 and grows with x^2 / 2
+// in the lower tail. The formula is cdf(-a) = exp(-a^2 / 2) u P(u) with u = 1 / (1 + 0.27 a). The polynomial P was
+// fitted at Chebyshev points on 0 <= a <= 13.2.
 WEFT_HD inline float normal_cdf(float x) {
   const float a = x < 0.0f ? -x : x;
   const float u = 1.0f / (1.0f + 0.27f * a);

@@ -1,4 +1,4 @@
-// tensor/enum_names.h: names of the enum values that users can choose. Each enum has a list next to it:
+// tensor/enum_names.h: names the enum values that users can choose. Next to each such enum is a list of its names:
 //   constexpr EnumNames<Tying, 3> enum_names(Tying) { return {{{"none", Tying::none}, ...}}; }
 #pragma once
 
@@ -15,7 +15,7 @@ template <typename E>
 constexpr const char* name_of_enum(E value) {
   for (const auto& [name, candidate] : enum_names(E{}))
     if (value == candidate) return name;
-  return "?";  // an unnamed value; enum_names_test.cpp looks for these
+  return "?";  // a value without a name; enum_names_test.cpp checks that there is none
 }
 
 template <typename E>

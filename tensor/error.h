@@ -1,8 +1,8 @@
-// tensor/error.h: how Weft fails: one exception type, with a kind, a place in the source and a context.
+// tensor/error.h: defines Weft's only exception type, which has a kind, a source location and a context.
 //
-// For bad input from a user, throw an Error whose message is one clear line (what, where, which option helps). `assert`
-// is for our own bugs. ErrorFrame adds "while ..." to the line: an Error keeps the frames that are active on this
-// thread when it is made.
+// For bad input from a user, throw an Error whose message is one clear line (what, where, which option helps). Use
+// `assert` for our own bugs. An ErrorFrame adds "while ..." to the message, because each Error stores the frames that
+// are active on its thread.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ namespace weft {
 // The kind decides the exit status of the program (docs/reliability.md).
 enum class ErrorKind { internal = 1, usage = 2, data = 3, checkpoint = 4, io = 5, peer = 6, diverged = 7 };
 
-// Names what this thread does during its lifetime: ErrorFrame frame(fmt::format("while reading {}", path));
+// Names what this thread does while the frame exists: ErrorFrame frame(fmt::format("while reading {}", path));
 class ErrorFrame {
  public:
   explicit ErrorFrame(std::string what) { frames().push_back(std::move(what)); }
@@ -55,14 +55,14 @@ class Error : public std::runtime_error {
   throw Error(kind, message, where);
 }
 
-// Use it for conditions whose message is cheap to build; otherwise write `if (!ok) fail(kind, fmt::format(...))`.
+// Use require() if the message is constant; otherwise write `if (!ok) fail(kind, fmt::format(...))`.
 inline void require(bool ok, ErrorKind kind, const char* message,
                     std::source_location where = std::source_location::current()) {
   if (!ok) throw Error(kind, message, where);
 }
 
-// Makes the text of a file safe for a message: escapes unprintable characters (\n, \x1b), and cuts after `most` bytes.
-// A hostile or damaged file must neither control the terminal nor bury the message.
+// Makes text from a file safe for a message: escapes unprintable characters (\n, \x1b), and truncates the text to
+// `most` bytes. Otherwise a hostile or damaged file could control the terminal or hide the message.
 inline std::string printable(std::string_view text, size_t most = 80) {
   const auto within_character = [&](size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };
   size_t end = std::min(text.size(), most);

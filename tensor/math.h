@@ -1,4 +1,4 @@
-// tensor/math.h: the scalar formulas that all backends share, each written once, for float and double.
+// tensor/math.h: defines the scalar formulas that all backends share, for float and double.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Softmax statistics of a row of logits for the cross-entropy, in mergeable parts (online softmax, Milakov &
-// Gimelshein 2018).
+// Contains the softmax statistics of a row of logits, or of a part of the row. merge() combines parts (online softmax,
+// Milakov & Gimelshein 2018).
 template <typename T>
 struct SoftmaxRow {
   T max = -std::numeric_limits<T>::infinity();
@@ -28,7 +28,7 @@ WEFT_HD inline SoftmaxRow<T> merge(const SoftmaxRow<T>& a, const SoftmaxRow<T>& 
           a.target + b.target};
 }
 
-// Label smoothing over the whole vocabulary (Szegedy et al. 2016): 1 - e on the target, else e / (V - 1).
+// Label smoothing (Szegedy et al. 2016) gives the target probability 1 - e, and each other entry e / (V - 1).
 template <typename T>
 struct LabelSmoothing {
   T on_target, elsewhere;
@@ -57,7 +57,7 @@ WEFT_HD inline T cross_entropy_gradient(T logit, T max, T inverse_sum_exp, T wan
   return exp_of(logit - max) * inverse_sum_exp - wanted;
 }
 
-// Computes one element of Muon's momentum (ops::MuonMomentum); returns Nesterov's update.
+// Updates one element m of Muon's momentum (ops::MuonMomentum), and returns Nesterov's update.
 template <typename T>
 WEFT_HD inline T muon_momentum_update(T momentum, T g, T& m) {
   m = momentum * m + (T(1) - momentum) * g;
@@ -70,15 +70,15 @@ WEFT_HD inline void average_update(T rate, T param, T& average) {
   average += rate * (param - average);
 }
 
-// Returns a normal variate from two uniform draws (Box & Muller 1958), in double, so that every device rounds the same.
+// Computes a normal variate from two uniform draws (Box & Muller 1958), in double, so that all devices agree.
 WEFT_HD inline float normal_from_uniforms(float u1, float u2) {
   return static_cast<float>(std::sqrt(-2.0 * std::log(static_cast<double>(u1))) *
                             std::cos(6.283185307179586477 * static_cast<double>(u2)));
 }
 
-// The layout of sines and cosines in a position table. interleaved: column 2i is sin(p / 10000^(2i / width)), column 2i
-// + 1 is the cosine of the same angle (Vaswani et al. 2017). halves: all sines, then all cosines. tensor2tensor: halves
-// with frequency exp(-i log(10000) / (width / 2 - 1)); the last column of an odd width is 0.
+// Defines a position table's columns. interleaved: column 2i is sin(p / 10000^(2i / width)), and column 2i + 1 is the
+// cosine of the same angle (Vaswani et al. 2017). halves: all sines come before all cosines. tensor2tensor: as in
+// halves, but the frequency is exp(-i log(10000) / (width / 2 - 1)), and the last column of an odd width is 0.
 enum class PositionLayout : uint8_t { interleaved, halves, tensor2tensor };
 
 WEFT_HD inline double sinusoid(PositionLayout layout, int64_t position, int64_t column, int64_t width) {

@@ -1,4 +1,4 @@
-// tensor/memory.cpp: allocation of Buffers and the Arena's bump pointer.
+// tensor/memory.cpp: allocates Buffers, and moves the bump pointer of an Arena.
 #include "tensor/memory.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace weft {
 
 namespace {
 
-constexpr size_t kAlignment = 64;  // bytes, of tensors in an Arena: a cache line
+constexpr size_t kAlignment = 64;  // in bytes: tensors in an Arena begin on a cache line
 
 std::atomic<int64_t> num_allocations = 0;
 
@@ -30,7 +30,7 @@ void* allocate(size_t bytes, Device device) {
   return data;
 }
 
-// Debug builds fill uninitialized memory with NaN, so that reading it is noticed.
+// Debug builds fill uninitialized memory with NaN, so that results show when an op has read such memory.
 void poison([[maybe_unused]] const Tensor& t) {
 #ifndef NDEBUG
   if (t.data == nullptr || t.device != Device::cpu) return;

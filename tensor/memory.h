@@ -1,8 +1,8 @@
-// tensor/memory.h: ownership of memory: a Buffer owns memory, an Arena hands out parts of its Buffer, and a Tensor is
+// tensor/memory.h: defines who owns memory: a Buffer owns it, an Arena hands out parts of its Buffer, and a Tensor is
 // only a view.
 //
-// All blocks of data have the same shape, so a dry run of forward and backward on a measuring Arena gives the
-// exact size of the real one before the first step. Nothing is allocated after that.
+// All blocks of data have the same shape, so a dry run of forward and backward on a measuring Arena finds the exact
+// size of the real Arena before the first step. Steps then allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class Buffer {  // move-only, zero-filled, aligned to 64 bytes
 class Arena {
  public:
   explicit Arena(Device device = Device::cpu) : device_(device) {}  // measuring: hands out null tensors, counts bytes
-  explicit Arena(size_t bytes, Device device = Device::cpu);        // real; throws beyond `bytes`
+  explicit Arena(size_t bytes, Device device = Device::cpu);        // real: throws if `bytes` are exceeded
 
   Tensor tensor(Shape shape, DType dtype = DType::f32);  // uninitialized (NaN in debug builds)
   Tensor like(const Tensor& t) { return tensor(t.shape, t.dtype); }
@@ -56,7 +56,7 @@ class Arena {
   size_t used_ = 0, high_water_ = 0;
 };
 
-class ArenaScope {  // temporaries of a function, freed at the end of the scope
+class ArenaScope {  // frees the temporaries of a function at the end of the scope
  public:
   explicit ArenaScope(Arena& arena) : arena_(&arena), mark_(arena.mark()) {}
   ~ArenaScope() {  // an enclosing scope may have ended first

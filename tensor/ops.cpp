@@ -1,5 +1,5 @@
-// tensor/ops.cpp: the part of every op that all backends share. It checks the arguments, records the call in a trace if
-// there is one, and calls the backend.
+// tensor/ops.cpp: implements the part of every op that all backends share. Each op checks its arguments, records its
+// call if there is a trace, and calls the backend.
 #include "tensor/ops.h"
 
 #include "tensor/backend.h"
@@ -23,7 +23,7 @@ int64_t saved_numel(Device device, Activation activation, DType storage, int64_t
 
 namespace {
 
-// Records the op in a trace that keeps ops, but not the ops that this op calls.
+// Records the op if the trace keeps ops, but does not record the ops that this op calls.
 template <typename Arguments>
 class OpRecord {
  public:

@@ -1,11 +1,11 @@
-// tensor/ops.h: everything a backend can do.  Rules for all ops:
-//   row-major views; the caller owns memory, no op allocates, work goes to ctx's stream, nothing waits;
-//   activation outputs are overwritten (=), parameter gradients are accumulated (+=);
-//   storage is T: f32, bf16 or f16, the same for all tensors of an op unless noted; ids and offsets are i32;
-//   parameter gradients, statistics, biases and all arithmetic are f32 or better; ops are deterministic;
-//   a GEMM may round its bias to c's storage before adding it: at most half a unit in the bias's last place.
-// Shapes are checked once, in op_checks.cpp, for all backends; a dry run returns after the checks.
-// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences; "?" may be empty.
+// tensor/ops.h: declares all ops, which every backend implements. Rules for all ops:
+//   tensors are row-major views of the caller's memory; ops neither allocate nor wait, but enqueue on ctx's stream;
+//   ops overwrite activations (=) and accumulate parameter gradients (+=);
+//   all tensors of an op have the same type T (f32, bf16 or f16) unless noted; ids and offsets are i32;
+//   parameter gradients, statistics, biases and all arithmetic are f32 or f64; ops are deterministic;
+//   a GEMM may round its bias to c's type before adding it, which changes it by at most half a unit in the last place.
+// op_checks.cpp checks the shapes for all backends. A dry run only checks arguments and measures scratch memory.
+// Legend: R rows, D width, N heads, K head size, F feed-forward, V vocabulary columns, B sentences; "?": may be empty.
 #pragma once
 
 #include <array>
@@ -28,37 +28,37 @@ struct Fill {
   Tensor x;
   float value = 0;
 };
-// y += x. Shapes are equal; x may be f32.
+// y += x. The shapes are equal. The type of x is T or f32.
 struct Add {
   Tensor x, y;
 };
-// y = x. Shapes are equal; each is f32, bf16 or f16, rounded to nearest.
+// y = x, rounded to nearest. The shapes are equal. The types may differ: each is f32, bf16 or f16.
 struct Cast {
   Tensor x, y;
 };
 
-// What a GEMM does with its result. activate: c = act(c). differentiate: c = c * act'(x), where x was the input of act.
+// An epilogue changes a GEMM's result. activate: c = act(c). differentiate: c = c * act'(x), where x was act's input.
 struct Epilogue {
   enum class Kind : uint8_t { none, activate, differentiate };
   Kind kind = Kind::none;
   Activation activation = Activation::relu;
-  Tensor saved;  // [saved_numel] of c's storage: activate writes it (unless empty), differentiate reads it.
-};               //   If saved_numel is 0, it is what activate wrote to c
-// Returns the number of elements saved for the gradient of an activation of [rows, cols]: bits, or its inputs.
+  Tensor saved;  // [saved_numel] of c's type: activate writes it unless it is empty, and differentiate reads it.
+};               //   If saved_numel is 0, differentiate reads here the c that activate wrote
+// Returns how many elements `activate` saves for `differentiate` if c is [rows, cols]: bits, inputs or nothing.
 int64_t saved_numel(Device device, Activation activation, DType storage, int64_t rows, int64_t cols);
 
-struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); column slices allowed for a, b and c
+struct Gemm {  // c = op(a) op(b) (+ bias) (+ c); a, b and c may be column slices
   Tensor a;    // [M, K], or [K, M] if trans_a
   Weight b;    // [K, N], or [N, K] if trans_b
   Tensor c;    // [M, N] out, T or f32
   bool trans_a = false, trans_b = false;
   Tensor bias;              // [N]? f32, added to every row
-  Tensor rounded_bias;      // [N]? T, bias rounded like the weights, for backends that add it in T
+  Tensor rounded_bias;      // [N]? T, the bias rounded like the weights, for backends that add it in T
   bool accumulate = false;  // add to c instead of overwriting it
-  Epilogue epilogue;        // without accumulate; `differentiate` also without bias
-  Tensor d_bias;            // [M]? f32 accumulated: sums of a's columns (a bias's gradient, computed with its weight's)
-};                          //   REQUIRES: trans_a, c is f32, no bias, no epilogue
-struct PackWeight {         // fills the packed copies that have memory; not on devices whose packed_numel is 0
+  Epilogue epilogue;        // requires !accumulate; `differentiate` also requires no bias
+  Tensor d_bias;            // [M]? f32 accumulated: sums of a's columns, the bias's gradient if c is the weight's
+};                          //   requires trans_a, c in f32, no bias and no epilogue
+struct PackWeight {         // fills the packed copies that have memory; unused on devices whose packed_numel is 0
   Weight weight;
 };
 
@@ -74,7 +74,7 @@ struct ActivationForward {  // y = dropout(act(x))
 };
 struct ActivationBackward {
   Tensor x;         // [R, F] forward's input; not needed by relu
-  Tensor y;         // [R, F] only relu: forward's output, which tells where x > 0 and the element was kept
+  Tensor y;         // [R, F] needed only by relu: forward's output, which is nonzero where x > 0 and dropout kept it
   Tensor d_y, d_x;  // [R, F]; d_x may be d_y
   Activation kind;
   Dropout dropout;
@@ -126,7 +126,7 @@ struct NormBackward {
   NormKind kind = NormKind::layer;
   bool sums_later = false;  // norm_sums will add d_gamma and d_beta from partial
 };
-// The number of row ranges with partial sums. These are added in order, so that the result does not depend on threads.
+// Norms sum gradients over this many ranges of rows and add the ranges in order, so results do not depend on threads.
 inline constexpr int64_t kNormPartials = 132;
 
 struct ResidualNormForward {  // h = residual + dropout(x + bias), y = norm(h): the end of a sublayer, in one pass
@@ -146,34 +146,34 @@ struct ResidualNormBackward {
   Tensor gamma;            // [D] f32
   Tensor mean, rstd;       // [R] f32 saved by forward
   Tensor d_residual;       // [R, D]? added to d_h: the gradient that bypasses the norm (pre-norm)
-  Tensor d_h;              // [R, D] out, the gradient of h and of forward's residual; may be d_y or d_residual
-  Tensor d_x;              // [R, D] out: dropout of d_h before it is rounded; may be d_y, or d_h without dropout
+  Tensor d_h;              // [R, D] out, the gradient of h and of `residual`; may be d_y or d_residual
+  Tensor d_x;              // [R, D] out: dropout of the unrounded d_h; may be d_y or, without dropout, d_h
   Tensor d_gamma, d_beta;  // [D] f32 accumulated
-  Tensor d_bias;           // [D]? f32 accumulated: the sum over the rows of d_x before it is rounded
+  Tensor d_bias;           // [D]? f32 accumulated: the sum over the rows of the unrounded d_x
   Tensor partial;          // [kNormPartials, 3, D] f32 scratch
   Dropout dropout;
   NormKind kind = NormKind::layer;
   bool sums_later = false;  // norm_sums will add d_gamma, d_beta and d_bias from partial
 };
-struct NormSums {  // the sums that the backward passes of several norms left for later
-  struct Norm {    // the arguments of that backward pass
+struct NormSums {  // adds the sums of several norms whose backward passes had sums_later
+  struct Norm {    // arguments of the backward pass
     Tensor partial, d_gamma, d_beta, d_bias;
   };
   static constexpr size_t kMax = 3;
   std::array<Norm, kMax> norms;  // entries without `partial` are unused
 };
 
-struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 for an id of another rank
+struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 if another rank holds the id
   Tensor ids;              // [R] i32; negative ids give 0
   Tensor table;            // [V, D] rows of this rank; f32, bf16 or f16
   int64_t first_id = 0;
   float scale = 1;
   Tensor y;  // [R, D] out, in any storage
 };
-// Sorted ids with their rows: equal ids are adjacent, and their rows ascend.
+// Sorted ids with their rows: equal ids are adjacent, and the rows of equal ids ascend.
 struct SortedIds {
   SortedIds() = default;
-  explicit SortedIds(const Tensor& sorted)  // [2 R] i32: sort_ids() of op/sorted_ids.h
+  explicit SortedIds(const Tensor& sorted)  // [2 R] i32, from sort_ids() in op/sorted_ids.h
       : ids(sorted.slice_rows(0, sorted.numel() / 2)), rows(sorted.slice_rows(ids.numel(), ids.numel())) {}
   Tensor ids, rows;  // [R] i32 each
 };
@@ -186,7 +186,7 @@ struct EmbeddingBackward {  // d_table[ids[i] - first_id] += scale * d_y[rows[i]
 };
 struct AddPositions {  // y = dropout(x + table[position])
   Tensor x;            // [R, D]
-  Tensor positions;    // [R] i32, below the table's rows
+  Tensor positions;    // [R] i32, each less than P
   Tensor table;        // [P, D] f32
   Tensor y;            // [R, D] T out; may be x
   Dropout dropout;
@@ -195,7 +195,7 @@ struct AddPositions {  // y = dropout(x + table[position])
 // Rotary positions (Su et al. 2021): rotates pair i of a head's columns by the angle position * 10000^(-2i/K).
 struct Rotary {
   Tensor x;          // [R, N*K]; may be a column slice of a fused tensor
-  Tensor positions;  // [R] i32, below the table's rows
+  Tensor positions;  // [R] i32, each less than P
   Tensor table;      // [P, K] f32: column 2i is the sine of pair i's angle, column 2i + 1 the cosine
   Tensor y;          // [R, N*K] out; may be x
   int64_t heads = 1;
@@ -203,19 +203,19 @@ struct Rotary {
   bool inverse = false;  // rotates by minus the angle, for the gradient
 };
 
-// Sentence i's rows are begin[i] <= row < end[i]. From offsets [B + 1]: begin = offsets[0, B), end = offsets[1, B + 1).
+// Sentence i has the rows begin[i] <= row < end[i]. Given offsets [B + 1], begin is offsets[:B] and end is offsets[1:].
 struct SequenceRanges {
   Tensor begin, end;    // [B] i32 each
-  int64_t longest = 0;  // max rows of a sentence (bounds scratch memory); 0: up to all rows of the tensor
-  Tensor of_row = {};   // [R]? i32: the sentence of each row, -1: none; spares a search in begin and end
+  int64_t longest = 0;  // max rows of a sentence, which bounds scratch memory; 0: all rows of the tensor
+  Tensor of_row = {};   // [R]? i32: the sentence of each row, or -1; avoids a search in begin and end
   Tensor pieces = {};   // i32?: how AttentionBackward divides these queries (op/attention_pieces.h)
 };
 
-// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1) of each sentence's queries over its own keys. Self,
-// causal and cross attention differ only in their ranges. Heads are consecutive groups of K columns. If k and v have
-// fewer heads, query head h reads head h / (N / Nkv) of k and v. This is grouped-query attention (Ainslie et al. 2023)
-// or, if Nkv = 1, multi-query attention (Shazeer 2019). d_k and d_v are sums over the query heads of a group. Rows
-// without a sentence get y = 0 and d_q, d_k, d_v = 0.
+// Scaled dot-product attention (Vaswani et al. 2017, section 3.2.1): the queries of a sentence attend to the keys of
+// the same sentence. Self-attention and cross-attention differ only in their ranges. Each head has K consecutive
+// columns. If k and v have fewer heads than q, query head h reads head h / (N / Nkv) of k and v. This is grouped-query
+// attention (Ainslie et al. 2023) or, if Nkv = 1, multi-query attention (Shazeer 2019). d_k and d_v are then sums over
+// the query heads that share a head. In rows that belong to no sentence, y, d_q, d_k and d_v are 0.
 struct AttentionForward {
   Tensor q;                       // [Rq, N*K]  q, k, v may be column slices of one fused tensor
   Tensor k, v;                    // [Rk, Nkv*K]
@@ -226,11 +226,11 @@ struct AttentionForward {
   int64_t kv_heads = 0;           // Nkv, which divides N; 0: N
   bool causal = false;            // query j sees keys 0..j of its sentence
   float scale = 1;                // usually K^-1/2
-  Dropout dropout;  // on probabilities; global index: dropout.first + (head * Rq + q_row) * row_stride + k_row
-};                  //   with `head` local, first = index of this rank's first head, row_stride = Rk
+  Dropout dropout;  // of probabilities, with global index dropout.first + (head * Rq + q_row) * row_stride + k_row;
+};                  //   `head` is local, dropout.first is the index of this rank's first head, row_stride = Rk
 struct AttentionBackward {
   Tensor q, k, v;
-  SequenceRanges q_rows, k_rows;  // parallel backends need `of_row`, and `pieces` of the queries
+  SequenceRanges q_rows, k_rows;  // a GPU needs both `of_row`, and `pieces` of q_rows
   Tensor y, lse;                  // written by forward
   Tensor d_y;                     // [Rq, N*K]
   Tensor d_q, d_k, d_v;           // out (=); may be column slices of one fused tensor
@@ -239,34 +239,34 @@ struct AttentionBackward {
   float scale = 1;
   Dropout dropout;
 };
-// Computes attention probabilities for inspection, without mask and dropout, as in cross-attention at inference. (The
-// forward op does not store them.) y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j - lse_i),
-// where j counts the keys of row i's own sentence.
+// Computes attention probabilities for inspection, because the forward op does not store them. There is no mask and no
+// dropout, as in cross-attention at inference: y[i, j] += factor * sum over the chosen heads of exp(scale * q_i . k_j -
+// lse_i), where j counts the keys of row i's own sentence.
 struct AttentionWeights {
   Tensor q, k;                            // [Rq, N*K], [Rk, Nkv*K]
   SequenceRanges q_rows, k_rows;          // B sentences each
   Tensor lse;                             // [N, Rq] f32 written by forward
   int64_t heads = 1, kv_heads = 0;        // N and Nkv, on this rank; Nkv = 0: N
-  int64_t first_head = 0, num_heads = 1;  // the chosen heads, perhaps none
+  int64_t first_head = 0, num_heads = 1;  // the chosen heads; num_heads may be 0
   float scale = 1;
   float factor = 1;
   Tensor y;  // [Rq, W] f32, added to; W is at least the max number of keys of a sentence
 };
 
-// Cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers
-// per row, and the ranks gather them. Each rank then has the row's global maximum, sum of exponentials, sum
-// of logits and target logit.
+// Prepares the cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers
+// per row, and an all-gather exchanges these numbers. From them each rank computes the row's global maximum, sum of
+// exponentials, sum of logits and target logit.
 struct SoftmaxStats {
   Tensor logits;         // [R, V] local columns
   Tensor targets;        // [R] i32? global ids; negative: no target
   int64_t first_id = 0;  // global id of column 0
-  int64_t valid = 0;     // columns that are real; the others pad the last rank's shard and are never predicted
-  Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if not here)
+  int64_t valid = 0;     // number of real columns; the others pad the last rank's shard and are never predicted
+  Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if elsewhere)
 };
-struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over the logits
+struct CrossEntropy {  // computes smoothed loss, plain loss, and the gradient in place of the logits
   Tensor logits;       // [R, V] in; out: d_loss/d_logits * loss_scale if `backward`; padding columns 0
-  Tensor targets;      // [R] i32 global ids; a negative one gives loss and gradient 0
-  Tensor weights;      // [R]? f32, not negative: factor of each row's losses and gradient; empty: all 1
+  Tensor targets;      // [R] i32 global ids; a negative id gives loss and gradient 0
+  Tensor weights;      // [R]? f32, not negative: multiplies each row's losses and gradient; empty: all 1
   Tensor stats;        // [ranks, R, 4]? f32 gathered in rank order; empty: the whole vocabulary is on this rank, and
                        //   statistics, loss and gradient come from one pass over a row
   int64_t first_id = 0, valid = 0;
@@ -277,38 +277,37 @@ struct CrossEntropy {  // smoothed loss, plain loss and gradient, in place over 
   Tensor loss, nll;                      // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
-// Adds the sum of x, f32, to y [1] f64.
+// Adds the sum of x (f32) to y ([1] f64).
 struct Sum {
   Tensor x, y;
 };
-// Adds the sum of squares of x, f32, to y [1] f64; NaN and infinity propagate.
+// Adds the sum of squares of x (f32) to y ([1] f64). NaN and infinity propagate.
 struct SumSquares {
   Tensor x, y;
 };
 
-// A step of an optimizer that applies the same rule to every element (tensor/op/update_rules.h). All tensors are [n]
-// f32.
+// A step of an optimizer that updates each element separately (tensor/op/update_rules.h). All tensors are [n] f32.
 enum class UpdateRule : uint8_t { adam, lion, schedule_free, descent };
 struct Update {
   Tensor param, grad;
   Tensor first, second;  // [n]? num_moments(rule) moments that the rule keeps from earlier steps
   Tensor copy;           // [n]? bf16 or f16 out: the new parameters, rounded, for the next step's GEMMs
-  Tensor average;        // [n]? moves towards the new parameters by scalars->average_rate of the distance
+  Tensor average;        // [n]? moves toward the new parameters by the fraction scalars->average_rate
   UpdateRule rule = UpdateRule::adam;
   float beta1 = 0.9f, beta2 = 0.98f, eps = 1e-9f, weight_decay = 0;
   const StepScalars* scalars = nullptr;  // lr, grad_scale, average_rate and what the rule reads
 };
 
-// Muon's step (Jordan et al. 2024) before its iterations on whole matrices. Tensors are [n] f32. With g the scaled
-// gradient, it computes m = momentum m + (1 - momentum) g. Nesterov's update is u = momentum m + (1 - momentum) g with
-// this new m.
+// The elementwise part of Muon's step (Jordan et al. 2024), before the iterations on matrices. Tensors are [n] f32. If
+// g is the scaled gradient, the new momentum is m = momentum m + (1 - momentum) g. Nesterov's update uses the new m: u
+// = momentum m + (1 - momentum) g.
 struct MuonMomentum {
   Tensor grad;  // in: the gradient, out: u
   Tensor m;
   float momentum = 0.95f;
   const StepScalars* scalars = nullptr;  // grad_scale
 };
-// y = alpha x / max(norm, eps) + beta y. Shapes are equal; column slices are allowed. If beta is 0, y is not read.
+// y = alpha x / max(norm, eps) + beta y. Shapes are equal; x and y may be column slices. If beta is 0, y is not read.
 struct ScaleAdd {
   Tensor x, y;  // [R, C] each f32, bf16 or f16
   float alpha = 1, beta = 0;
@@ -316,9 +315,9 @@ struct ScaleAdd {
   float eps = 0;
 };
 
-// Initial values, indexed by the element's place in the *global* tensor, so that every grid starts the same. The local
-// tensor is a slice of dimension d. Element (o, i, r) of [outer, dim, inner], where dim starts at `begin` of
-// `global_dim`, has global index (o * global_dim + begin + i) * inner + r. Elements at or past global_dim are 0.
+// Sets initial values, which depend on an element's index in the *global* tensor, so that every grid starts the same.
+// The local tensor [outer, dim, inner] is the slice of [outer, global_dim, inner] that starts at `begin`. Its element
+// (o, i, r) has global index (o * global_dim + begin + i) * inner + r. Elements beyond global_dim are 0.
 struct Init {
   enum class Kind : uint8_t { constant, uniform, normal };
   Tensor x;  // [outer * dim * inner] out
@@ -329,7 +328,7 @@ struct Init {
   uint32_t purpose = 0;
 };
 
-// For decoding: y[i] = x[rows[i]]; x [N, W], rows [M] i32, y [M, W].
+// y[i] = x[rows[i]], for decoding; x [N, W], rows [M] i32, y [M, W].
 struct GatherRows {
   Tensor x, rows, y;
 };
@@ -337,14 +336,14 @@ struct GatherRows {
 struct ScatterRows {
   Tensor x, rows, y;
 };
-struct TopK {  // the k largest of the first `valid` columns of a row, largest first, ties by lower column
+struct TopK {  // finds the k largest of a row's first `valid` columns, largest first, then lower column first
   Tensor x;    // [R, V]
   int64_t valid = 0;
   Tensor values;   // [R, k] out f32
   Tensor columns;  // [R, k] out i32
 };
 
-// Lists each op with its function, its arguments, and the part of a training step that its time belongs to.
+// Lists each op: its function, its arguments, and the part of a training step to which its time counts.
 #define WEFT_OPS(OP)                                                  \
   OP(fill, Fill, elementwise)                                         \
   OP(add, Add, elementwise)                                           \

@@ -1,5 +1,5 @@
-// tensor/profiler_range.h: names a part of the work for a profiler: an NVTX range on GPUs, which Nsight
-// Systems shows above the kernels enqueued in it; nothing on CPUs.
+// tensor/profiler_range.h: names a part of the work for a profiler. On a GPU this is an NVTX range, which Nsight
+// Systems shows above the kernels enqueued in it. On a CPU, this does nothing.
 //
 //   const ProfilerRange range(p.ctx, "encoder.0");
 #pragma once

@@ -1,8 +1,9 @@
-// tensor/random.h: counter-based random numbers: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1,
-// 2, 3", SC 2011). A number depends only on (seed, step, purpose, global element index), on every device and grid.
+// tensor/random.h: counter-based random numbers, Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1,
+// 2, 3", SC 2011). A number depends only on seed, step, purpose and global element index, not on device or grid.
 //
-// Key = seed. Counter = {group low, group high, step, purpose}. A 32-bit number (random_bits) is word index %
-// 4 of group index / 4; dropout takes 16 bits per element, eight elements per group (Dropout).
+// The key is the seed. The counter is {group low, group high, step, purpose}. The 32-bit number of an index
+// (random_bits) is word index % 4 of group index / 4. Dropout takes 16 bits per element, so eight elements share a
+// group.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ WEFT_HD inline PhiloxBits philox(uint64_t seed, uint64_t group, uint32_t step, u
   return {{c0, c1, c2, c3}};
 }
 
-// Identifies the use of a number: the 32-bit FNV-1a hash of a stable name such as "encoder.0.feed_forward.dropout".
+// Identifies what a number is used for: hashes a stable name such as "encoder.0.feed_forward.dropout" (32-bit FNV-1a).
 constexpr uint32_t purpose_of(std::string_view name) {
   uint32_t hash = 2166136261u;
   for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -44,12 +45,12 @@ WEFT_HD inline uint32_t random_bits(uint64_t seed, uint64_t index, uint32_t step
   return philox(seed, index >> 2, step, purpose).v[index & 3];
 }
 
-// Returns a number in (0, 1], which is never zero, so its logarithm exists.
+// Returns a number in (0, 1]. It is never 0, so its logarithm is finite.
 WEFT_HD inline float uniform_from_bits(uint32_t bits) { return (static_cast<float>(bits >> 8) + 1.0f) * 0x1p-24f; }
 
-// Returns the 16-bit threshold of a dropout rate. An element is dropped if its bits are below it. The effective rate is
-// threshold / 65536, the value below 1 nearest to `rate`. Kept elements are scaled by 1 / (1 - effective rate), so that
-// the expectation does not change.
+// Returns the 16-bit threshold of a dropout rate. An element is dropped if its bits are below the threshold. The
+// effective rate, threshold / 65536, is less than 1 and as near as possible to `rate`. Kept elements are scaled by 1 /
+// (1 - effective rate), so that the expectation does not change.
 WEFT_HD inline uint32_t dropout_threshold(float rate) {
   const uint32_t nearest = static_cast<uint32_t>(rate * 65536.0f + 0.5f);
   return nearest < 65535u ? nearest : 65535u;
@@ -60,7 +61,7 @@ WEFT_HD inline float dropout_keep_scale(float rate) {
 
 // Determines which elements are dropped, from their indices in the *unsharded* tensor, so that masks are the same on
 // every grid. Element (row, col) of the local tensor has global index first + row * row_stride + col. Its 16 bits are
-// lane index % 8 of group index / 8: lane i is half i % 2 of word i / 2, the low half first.
+// lane index % 8 of group index / 8. Lane i is half i % 2 of word i / 2, where half 0 is the low half.
 struct DropoutMask {
   static constexpr int kGroup = 8;  // elements per Philox group
 
@@ -82,14 +83,14 @@ struct DropoutMask {
   }
 };
 
-// A dropout site of an op. Its mask depends on the step and the block, which are read when the op runs.
+// Describes the dropout of an op. When the op runs, it reads the step and the block, on which the mask also depends.
 struct Dropout {
   float rate = 0;  // 0: off, and the other members are not read
   uint64_t seed = 0;
   uint32_t purpose = 0;
   uint64_t first = 0;        // global index of the local tensor's first element, in block 0
   int64_t row_stride = 0;    // elements per row of the unsharded tensor
-  int64_t block_stride = 0;  // elements per block's unsharded tensor
+  int64_t block_stride = 0;  // elements of the unsharded tensor per block
   const StepScalars* scalars = nullptr;
 
   WEFT_HD DropoutMask mask() const {

@@ -1,8 +1,8 @@
-// tensor/recorded_work.h: work that a rank repeats with the same ops on the same memory. On a GPU it is recorded as a
-// CUDA graph, and one launch replaces hundreds.
+// tensor/recorded_work.h: runs work that a rank repeats with the same ops on the same memory. A GPU records the work as
+// a CUDA graph, so one launch replaces hundreds.
 //
-// The first run executes directly, because GEMMs choose their plans then. The second is recorded and replayed; later
-// runs are replayed. Ops read the values that differ between runs when they execute (tensor/op/step_scalars.h).
+// The first run executes directly, because GEMMs choose their plans in it. The second run is recorded and replayed, and
+// later runs are replayed. Values that differ between runs are read when the ops execute (tensor/op/step_scalars.h).
 #pragma once
 
 #include <cassert>
@@ -14,7 +14,7 @@ namespace weft {
 
 class RecordedWork {
  public:
-  // With a trace, work executes directly, because a replay does not show its ops.
+  // If ctx has a trace, work executes directly, because a replay does not show single ops.
   template <typename Work>
   void run(Context& ctx, const Work& work) {
     if (ctx.trace() != nullptr || !prepared_) {

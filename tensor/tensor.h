@@ -1,8 +1,8 @@
-// tensor/tensor.h: a view of an array: pointer, shape, element type, device. It never owns memory; memory.h does.
+// tensor/tensor.h: defines Tensor, a view of an array (pointer, shape, type, device) that does not own memory.
 //
-// Tensors are row-major. A matrix may be a column slice of a wider one; then row_stride exceeds its number of columns.
-// Tensors of any other rank are contiguous. A Tensor is trivially copyable: pass it by value or const reference, and
-// capture it freely.
+// Tensors are row-major. A matrix may be a column slice of a wider matrix; its row_stride then exceeds its number of
+// columns. Tensors of other ranks are contiguous. A Tensor is trivially copyable, so pass it by value or const
+// reference, and capture it freely.
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ struct Tensor {
     return static_cast<T*>(data);
   }
 
-  Tensor with_shape(Shape s) const {  // the same elements under another shape
+  Tensor with_shape(Shape s) const {  // the same elements with a different shape
     assert(contiguous() && s.numel() == numel());
     return Tensor(data, s, dtype, device);
   }

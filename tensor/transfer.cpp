@@ -1,4 +1,4 @@
-// tensor/transfer.cpp: checks copies between host and device.
+// tensor/transfer.cpp: checks the tensors that are copied between host and device.
 #include "tensor/transfer.h"
 
 #include "tensor/error.h"

@@ -1,4 +1,4 @@
-// tensor/transfer.h: copies between host and device memory, and within device memory. On the CPU they are plain copies.
+// tensor/transfer.h: copies tensors between host and device memory, and within a device.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace weft {
 
-// Copies are enqueued after ctx's earlier work. REQUIRES: `to` and `from` are contiguous and on ctx's device.
-// When upload returns, `host` may be overwritten. In a dry run it does nothing.
+// Copies run after ctx's earlier work. REQUIRES: `to` and `from` are contiguous and on ctx's device. After upload
+// returns, the caller may overwrite `host`. In a dry run, upload and copy do nothing.
 void upload(Context& ctx, const void* host, const Tensor& to);
-void download(Context& ctx, const Tensor& from, void* host);    // waits for the values; REQUIRES: not a dry run
-void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; REQUIRES: same number of bytes, no overlap
+void download(Context& ctx, const Tensor& from, void* host);    // waits for the values; requires no dry run
+void copy(Context& ctx, const Tensor& from, const Tensor& to);  // enqueued; requires equal sizes and no overlap
 
 template <typename T>
 std::vector<T> to_host(Context& ctx, const Tensor& from) {
@@ -21,7 +21,8 @@ std::vector<T> to_host(Context& ctx, const Tensor& from) {
   return values;
 }
 
-// Returns an f32 tensor's values in host memory: its own memory on the CPU, else `copy`, which is filled with them.
+// Returns an f32 tensor's values in host memory: the tensor's memory if it is on the CPU, otherwise `copy`, after
+// filling it.
 const float* on_host(Context& ctx, const Tensor& t, std::vector<float>& copy);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/flat_states.cpp: gathers shards for a save, and takes loaded states back.
+// trainer/flat_states.cpp: gathers shards for a save, and copies loaded states into the shards.
 #include "trainer/flat_states.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// With schedule-free steps the model is x, which uses the memory of the gradients. take() also sets y and z from x.
+// With the schedule-free optimizer, the model is x, stored in the gradients' memory. take() also sets y and z from x.
 FlatState schedule_free_model(Context& ctx, Communicator& dp, const ParamStore& params, const Optimizer& optimizer) {
   const int64_t matrices = params.matrix_numel();
   const ParamBuffer x{params.grads().slice_rows(0, matrices),

@@ -1,4 +1,4 @@
-// trainer/flat_states.h: lists the tensors of a checkpoint: values, moments and average, gathered if they are sharded.
+// trainer/flat_states.h: lists a checkpoint's tensors (weights, moments, average) and gathers sharded tensors.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Returns the states sorted by prefix, which puts the model first. The arguments must outlive them. Sharded states are
-// gathered over `dp` into the memory of the gradients. REQUIRES: in f32, all weights were gathered (ParamGather).
+// Returns the states sorted by prefix, so the model comes first. The arguments must outlive the states. Sharded states
+// are gathered over `dp` into the gradients' memory. REQUIRES: in f32, the weights are gathered (ParamGather).
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer);
 

@@ -1,4 +1,4 @@
-// trainer/initial_values.cpp: loads parameters from another run's checkpoint and checks model and tokenizer.
+// trainer/initial_values.cpp: loads parameters from another run's checkpoint and checks that model and tokenizer match.
 #include "trainer/initial_values.h"
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// The tokenizer defines the meaning of each embedding row.
+// The tokenizers must be the same, because they define the meaning of each embedding row.
 void require_same_tokenizers(const std::string& folder, const MixCorpus& corpus) {
   const Manifest& data = corpus.manifest();
   const bool joint = std::filesystem::exists(folder + "/tokenizer.model");
@@ -22,14 +22,14 @@ void require_same_tokenizers(const std::string& folder, const MixCorpus& corpus)
     const std::string file = folder + (joint ? "/tokenizer.model" : own_name);
     if (sha256_of_file(file) != packed_with)
       fail(ErrorKind::usage,
-           fmt::format("{} was packed with a different tokenizer than {}: pack it again with that one", corpus.folder,
-                       file));
+           fmt::format("{} was not packed with the tokenizer {}: pack the corpus again with this tokenizer",
+                       corpus.folder, file));
   };
   same("/source.model", data.source_tokenizer_sha256);
   same("/target.model", data.target_tokenizer_sha256);
 }
 
-// Reports errors of the checkpoint as errors of the option that named it.
+// Puts the option's name in front of errors about the checkpoint.
 template <typename Action>
 auto for_the_option(Action&& action) try {
   return action();
@@ -44,7 +44,7 @@ std::string initial_values_from(Replica& replica, const FlatState& values, const
   Context& ctx = replica.context();
   const ParamStore& params = replica.params();
   Communicator& world = replica.mesh().world();
-  const std::string found = all_or_none(world, [&] {  // links may move: one rank resolves them
+  const std::string found = all_or_none(world, [&] {  // only one rank resolves links, because they may change
     return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
   });
   const std::string folder = world.broadcast_string(found, 0);

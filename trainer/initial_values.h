@@ -1,5 +1,5 @@
-// trainer/initial_values.h: loads the initial parameters of a new run from a checkpoint (train.init). It takes the
-// weights that translation would use, but neither the optimizer state nor the data position.
+// trainer/initial_values.h: loads the initial parameters of a new run from a checkpoint (train.init). The weights are
+// those that translation would use. Optimizer state and data position are not loaded.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// Fills `values`, the first of flat_states(), with each rank's slices. All ranks call it. Returns the checkpoint's
-// folder, which rank 0 resolves from `path` (resolve_checkpoint). Throws an Error that names train.init if the
-// checkpoint is damaged, contains a different model, or was trained with a different tokenizer than `corpus`.
+// Fills `values`, the first element of flat_states(), with this rank's slices. All ranks call it. Returns the
+// checkpoint's folder, which rank 0 resolves from `path` (resolve_checkpoint). Throws an Error that names train.init if
+// the checkpoint is damaged, contains a different model, or was trained with a different tokenizer than `corpus`.
 std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
                                 const ModelConfig& model, const MixCorpus& corpus);
 

@@ -11,21 +11,21 @@ const char* name_of(Precision precision) { return name_of(storage_of(precision))
 std::string remark_on_change(Precision wanted, Precision by_itself, Precision before) {
   if (wanted == Precision::automatic && by_itself != before)
     return fmt::format(
-        "the run continues in {}, as it started; a new run would use {} on this machine "
-        "(--train.precision={} switches)",
+        "the run continues in {}, as before; on this machine a new run would use {} (to switch, use "
+        "--train.precision={})",
         name_of(before), name_of(by_itself), name_of(by_itself));
   if (wanted != Precision::automatic && wanted != before)
     return fmt::format("the run has been trained in {} so far and continues in {}", name_of(before), name_of(wanted));
   return "";
 }
 
-// Every processor can train in bf16 and f16. Without instructions for them, products cost as in f32, plus conversions.
+// Every processor can train in bf16 and f16, but a processor without such instructions must first convert to f32.
 std::string remark_on_speed(Precision precision, HalfInstructions instructions) {
   if (precision == Precision::bf16 && !instructions.bf16)
-    return "some processors of this run lack bf16 instructions, so matrix products convert to f32 first; "
-           "--train.precision=f32 is faster here";
+    return "some processors of this run lack bf16 instructions, so matrix products convert to f32 first: "
+           "use --train.precision=f32, which is faster here";
   if (precision == Precision::f16 && !instructions.f16)
-    return "CPUs lack f16 instructions, so matrix products convert to f32 first; bf16 or f32 is faster here";
+    return "CPUs lack f16 instructions, so matrix products convert to f32 first: use bf16 or f32, which is faster here";
   return "";
 }
 
@@ -43,7 +43,7 @@ Precision precision_named(const std::string& name) {
 }
 
 HalfInstructions half_instructions(Device device, Communicator& world) {
-  if (device == Device::cuda) return {.bf16 = true, .f16 = true};  // true of every GPU that the kernels support
+  if (device == Device::cuda) return {.bf16 = true, .f16 = true};  // every GPU that the kernels support has both
   return {.bf16 = on_every_rank(world, has_bf16_instructions())};
 }
 

@@ -12,7 +12,7 @@
 
 namespace weft {
 
-DType storage_of(Precision precision);               // REQUIRES: not auto
+DType storage_of(Precision precision);               // REQUIRES: `precision` is not automatic
 Precision precision_named(const std::string& name);  // parses "f32", "bf16" or "f16", as in state.json
 
 struct PrecisionChoice {
@@ -20,7 +20,7 @@ struct PrecisionChoice {
   std::string remark;  // a line for the user, or empty
 };
 
-struct HalfInstructions {  // matrix instructions of all ranks' devices; without them operands are widened to f32
+struct HalfInstructions {  // true if every rank's device has matrix instructions; if not, operands become f32
   bool bf16 = false, f16 = false;
 };
 HalfInstructions half_instructions(Device device, Communicator& world);  // all ranks call it
@@ -28,6 +28,6 @@ HalfInstructions half_instructions(Device device, Communicator& world);  // all 
 // `before` is the precision of a resumed run, or empty for a new run.
 PrecisionChoice choose_precision(Precision wanted, HalfInstructions instructions, const std::string& before);
 
-bool on_every_rank(Communicator& world, bool here);  // all ranks call it
+bool on_every_rank(Communicator& world, bool here);  // true if `here` is true on every rank; all ranks call it
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/replica.h: one rank's replica of the model, or its tensor-parallel part, with device and communicators.
+// trainer/replica.h: holds one rank's replica of the model (or its tensor-parallel part), its device and communicators.
 #pragma once
 
 #include "model/transformer.h"

@@ -20,7 +20,7 @@ std::vector<std::pair<int, Handler>> g_former;  // handlers before the first wat
 
 volatile std::sig_atomic_t g_save = 0, g_stop = 0;
 std::atomic<int64_t> g_first_stop = 0;  // nanoseconds
-static_assert(std::atomic<int64_t>::is_always_lock_free, "a handler may use it");
+static_assert(std::atomic<int64_t>::is_always_lock_free, "a signal handler may use only lock-free atomics");
 
 int64_t nanoseconds() {
   timespec now{};

@@ -20,10 +20,10 @@ void from_json(const json& j, Cursor& c) {
   j.at("position").get_to(c.position);
   j.at("pending").get_to(c.pending);
   c.epochs = j.value("epochs", std::vector<int64_t>());
-  if (j.contains("visits")) fail(ErrorKind::checkpoint, "only Weft 0.1, which wrote the checkpoint, can resume it");
+  if (j.contains("visits")) fail(ErrorKind::checkpoint, "a checkpoint of Weft 0.1 can be resumed only by Weft 0.1");
 }
 
-// Writes the cursor of a single corpus without the list around it.
+// If there is only one corpus, writes its cursor without a list around it.
 void to_json(json& j, const StreamCursor& c) {
   if (c.corpora.size() == 1 && c.turns.empty())
     j = c.corpora.front();
@@ -53,7 +53,7 @@ void from_json(const json& j, StepCursor& c) {
   for (const StreamCursor& cursor : streams) c.streams.emplace(static_cast<int64_t>(c.streams.size()), cursor);
 }
 
-// One list of fields per struct serves both directions. Reading requires every field.
+// Each list of fields defines both how a struct is written and how it is read. Reading requires every field.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScoreDue, step, numbers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
@@ -75,7 +75,7 @@ json TrainState::to_json() const {
 
 namespace {
 
-// Requires that each number is an integer where `example` has an integer.
+// Throws an Error unless each number of `j` is an integer wherever `example` contains an integer.
 void require_whole_numbers(const json& j, const json& example, const std::string& name, const std::string& path) {
   if (example.is_number_integer()) require_whole_number(j, name, path, ErrorKind::checkpoint);
   if (example.is_object() && j.is_object()) {
@@ -95,7 +95,7 @@ json example_of_state() {
   example.best.kept = {{0, 0.0}, {1, 0.0}};
   example.data = {.corpora = {{}}, .stages = {{.corpora = {{}}}}, .passed = {0}};
   json j = example.to_json();
-  j["cursor"]["streams"][0].update(json(cursor));  // the form for a single corpus
+  j["cursor"]["streams"][0].update(json(cursor));  // the fields of a single corpus
   return j;
 }
 
@@ -121,7 +121,7 @@ std::map<int64_t, StreamCursor> streams_from_text(const std::string& text) {
   return json::parse(text).get<std::map<int64_t, StreamCursor>>();
 }
 
-// Writes a line without streams, then one line per stream.
+// Writes the state without its streams as one line, then one line per stream.
 std::string state_to_text(const TrainState& state) {
   json fields = state.to_json();
   json streams = std::move(fields["cursor"]["streams"]);

@@ -1,4 +1,4 @@
-// trainer/train_state.h: the state that the next step needs, except tensors and options; `state.json` in a checkpoint.
+// trainer/train_state.h: defines state.json of a checkpoint: what the next step needs besides tensors and options.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct BestScore {
   double value = 0;    // higher is better
   int64_t step = 0;
   int64_t stale = 0;                    // validations since `step`
-  std::map<int64_t, double> kept = {};  // values by step, including the best: train.keep_best_checkpoints
+  std::map<int64_t, double> kept = {};  // step -> value of the best checkpoints (train.keep_best_checkpoints)
 
-  // Drops the checkpoints of later steps, except the best one.
+  // Forgets the kept checkpoints of steps after `last`, except the best one.
   void drop_after(int64_t last) {
     std::erase_if(kept, [&](const auto& entry) { return entry.first > last && entry.first != step; });
   }
@@ -38,7 +38,7 @@ struct ScoreDue {
 struct TrainState {
   int64_t step = 0;             // steps done
   int64_t optimizer_steps = 0;  // steps that were not skipped
-  double seconds = 0;           // spent in steps, including before a resume
+  double seconds = 0;           // spent in steps, including steps before a resume
   StepCursor cursor;            // data position of the next step
   StageState data;
   std::optional<RateSums> rate_sums;  // for optimizer.kind = schedule_free
@@ -47,19 +47,19 @@ struct TrainState {
   BestScore best;
   DivergenceState divergence;
   std::vector<ScoreDue> scores_due;  // ordered by step
-  bool validation_due = false;       // a stop came first, so the validation after `step` is done when the run resumes
+  bool validation_due = false;       // a stop request postponed the validation after `step` until the run resumes
 
   nlohmann::json to_json() const;
-  // Throws an Error of kind checkpoint that names the checkpoint's folder if a field is missing.
+  // Throws an Error of kind checkpoint that names `folder` if a field is missing or has a wrong type.
   static TrainState from_json(const nlohmann::json& json, const std::string& folder);
 };
 
-// Convert the cursors of a rank's streams to and from text, to send them to other ranks.
+// Convert the cursors of a rank's streams to text, which is sent to other ranks, and back.
 std::string streams_to_text(const std::map<int64_t, StreamCursor>& streams);
 std::map<int64_t, StreamCursor> streams_from_text(const std::string& text);
 
-// Convert a state to and from text, to send it to other ranks. state_from_text() parses only the streams that the given
-// dp rank plans, so its work does not grow with the number of streams.
+// Convert a state to text, which is sent to other ranks, and back. state_from_text() parses only the streams that the
+// given dp rank plans, because a run may have many streams.
 std::string state_to_text(const TrainState& state);
 TrainState state_from_text(const std::string& text, int64_t num_blocks, int dp_rank, int dp_size);
 

@@ -1,4 +1,4 @@
-// trainer/trainer.cpp: the training step and its parts.
+// trainer/trainer.cpp: implements the training step and its parts.
 #include "trainer/trainer.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-// True if the time that this rank waits for other ranks can be told apart from the time that it works.
+// True if this rank can measure its waiting for other ranks separately from its own work.
 bool sees_waits(const Mesh& mesh, const RunConfig& config) {
   return mesh.world().size() > 1 &&
          (mesh.device() == Device::cpu || stages_through_host(mesh.own(), config.parallel.communication));
@@ -99,7 +99,7 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   const double begin = monotonic_seconds();
   busy_.resume();
-  // The total weight of the step's target tokens is unknown before the exchange. Until then gradients are row means.
+  // Before the exchange, the total weight of the step's target tokens is unknown, so gradients are means over rows.
   const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
   zero_gradients();
@@ -109,7 +109,7 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   }
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const StepTotals totals = totals_of(step, request);  // sums over all ranks, so this waits for them
+  const StepTotals totals = totals_of(step, request);  // sums over all ranks, so this rank waits for the others
   const bool has_weight = totals.target_weight > 0;    // otherwise there is no mean and no gradient
   const double to_mean = has_weight ? rows * totals.per_weight() / loss_scale : 0;
   const double norm = std::sqrt(totals.gradient_square()) * to_mean;
@@ -137,8 +137,8 @@ void Trainer::zero_gradients() {
   grad_sync_.begin();
 }
 
-// Adds the block's losses and gradients to the step's. The last block completes the gradients, and their sum over dp
-// overlaps with its backward pass. An all-gather of new weights overlaps with the forward pass of the first block.
+// Adds the block's losses and gradients to the sums of the step. The backward pass of the last block overlaps with the
+// sum of gradients over dp. The forward pass of the first block overlaps with the all-gather of new weights, if any.
 void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   const bool gathers = !weights_are_whole_;
@@ -160,7 +160,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   weights_are_whole_ = true;
 }
 
-// Waits for the device, once per step, and then for the other ranks.
+// Waits for the device, which happens only here in a step, and then for the other ranks.
 StepTotals Trainer::totals_of(const Step& step, StopRequest request) {
   StepTotals own{.pairs = step.num_pairs(),
                  .source_tokens = step.source_tokens(),
@@ -190,10 +190,10 @@ void Trainer::gather_weights() {
 std::unique_ptr<EvaluationWeights> Trainer::evaluation_weights() {
   const ParamStore& params = replica_.params();
   const bool exchanges = optimizer_.has_evaluation_weights();
-  if (!exchanges || !params.divided()) gather_weights();  // divided: EvaluationWeights replaces the rounded weights
+  if (!exchanges || !params.divided()) gather_weights();  // if divided, EvaluationWeights overwrites the weights
   if (!exchanges) return nullptr;
   if (saver_ != nullptr) saver_->wait_until_copied();
-  if (params.divided()) weights_are_whole_ = false;  // once they are restored
+  if (params.divided()) weights_are_whole_ = false;  // because only this rank's shard is restored later
   return std::make_unique<EvaluationWeights>(ctx_, replica_.device_mesh().dp(), params, optimizer_);
 }
 
@@ -206,11 +206,11 @@ void Trainer::update(StepScalars& scalars, double lr, double grad_scale) {
   weights_are_whole_ = !optimizer_.sharded();
 }
 
-// Computes the gradients of each block again, separately, to find the first block, rank and parameter that is not
-// finite. Called after a step whose summed gradients are not finite. Returns the same text on all ranks.
+// Finds the first block, rank and parameter with a gradient that is not finite, by computing the gradients of each
+// block again. It is called after a step whose summed gradients are not finite. Returns the same text on all ranks.
 std::string Trainer::trace_not_finite(const Step& step, StepScalars scalars) {
   const ParamStore& params = replica_.params();
-  // A sharded optimizer has only the sums of its own shard. The rest of the buffer is undefined.
+  // With a sharded optimizer, only this rank's shard of the buffer contains sums. The rest is undefined.
   const std::string in_sum = optimizer_.sharded() ? "" : first_gradient_not_finite(ctx_, params);
   std::string in_block;
   for (const Block& block : step.blocks) {
@@ -233,7 +233,7 @@ void Trainer::check_replicas() {
   std::vector<ReplicatedState> states{{"", params.value_buffer()}};
   if (optimizer_.sharded()) {
     gather_weights();
-    if (params.divided()) {  // the replicated values are rounded
+    if (params.divided()) {  // only the rounded values are replicated
       const int64_t n = params.matrix_numel();
       ops::cast(ctx_, {.x = params.rounded().slice_rows(0, n), .y = params.grads().slice_rows(0, n)});
     }

@@ -1,8 +1,8 @@
-// trainer/trainer.h: one rank's replica of the model with its optimizer, and the training step.
+// trainer/trainer.h: takes training steps with one rank's replica of the model and its optimizer.
 //
 // Read Trainer::step_on first. On every grid a step is a list of blocks. Data-parallel ranks divide the blocks, and
-// tensor-parallel ranks divide the work of each block. Loss and gradients are sums over all blocks in which each target
-// token has the weight of its pair, divided by the sum of these weights.
+// tensor-parallel ranks divide the work of each block. Loss and gradients are weighted means over the target tokens of
+// all blocks. The weight of a token is the weight of its pair.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class TrainingData;
 
 struct StepReport {
   int64_t step = 0;             // number of finished steps
-  size_t stage = 0;             // stage of the data
+  size_t stage = 0;             // index of the data stage
   std::vector<int64_t> epochs;  // epoch of each corpus in the stage's mix
   StepTotals totals;            // summed over all ranks
   double lr = 0, grad_norm = 0;
@@ -37,7 +37,7 @@ struct StepReport {
   double seconds = 0;
   std::string not_finite;  // location of a value that is not finite, if a lower loss scale cannot help
 
-  // Weighted means over the target tokens in nats, smoothed and plain; NaN if the step has no weight.
+  // Weighted means over the target tokens in nats; NaN if all weights are 0. Only loss() includes label smoothing.
   double loss() const { return totals.loss * totals.per_weight(); }
   double nll() const { return totals.nll * totals.per_weight(); }
   int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }
@@ -46,23 +46,23 @@ struct StepReport {
 
 class Trainer {
  public:
-  // Initializes the parameters. All ranks construct one together. With `has_mixes`, the losses of a step are also
-  // summed per corpus. REQUIRES: `config` is resolved (trainer/plan/resolve.h), including its precision.
+  // Initializes the parameters. All ranks construct their Trainer together. With `has_mixes`, the losses of a step are
+  // also summed per corpus. REQUIRES: `config` is resolved (trainer/plan/resolve.h), including its precision.
   Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes = false);
 
-  // Times the matrix products missing from `known` on an empty block. Returns the main rank's choices, which all ranks
-  // use, to be kept for the next start. All ranks call it, with the same `known`, before the first step.
+  // Times GEMM algorithms on an empty block for matrix products that `known` lacks. Returns the main rank's choices,
+  // which all ranks use, as the `known` of the next start. All ranks call it with the same `known` before they train.
   std::string tune_gemms(const std::string& known);
 
-  StepReport step(TrainingData& data, StopRequest request = StopRequest::none);  // `request`: this rank's
+  StepReport step(TrainingData& data, StopRequest request = StopRequest::none);  // `request` is this rank's request
   // Takes a step on this rank's blocks at the learning rate `lr`.
   StepReport step_on(const Step& step, double lr, StopRequest request = StopRequest::none);
 
   // Fills in steps, optimizer steps, sums of rates, precision and loss scale.
   void snapshot(TrainState& state) const;
-  // Load values, moments, average and loss scale of a checkpoint whose state is `then`. If the checkpoint lacks an
-  // average, it starts at the checkpoint's weights. load() keeps the step count; resume() sets it to the checkpoint's.
-  // All ranks call them, and one rank per host reads. On this rank `verified` means that the file digests are checked.
+  // Load weights, moments, average and loss scale of a checkpoint with state `then`. If the checkpoint has no average,
+  // the average starts at its weights. load() keeps the step count, but resume() sets it to the checkpoint's. All ranks
+  // call them, and one rank per host reads. `verified` means that this rank has checked the digests.
   void load(const std::string& checkpoint, const TrainState& then, bool verified);
   void resume(const std::string& checkpoint, const TrainState& then, bool verified);
   // Sets a saver that copies the weights during the next steps. Updates wait for the copy, and totals report whether
@@ -70,11 +70,11 @@ class Trainer {
   void set_saver(const CheckpointSaver* saver) { saver_ = saver; }
 
   // Makes layers compute with the weights for evaluation during the lifetime of the result. Returns nullptr if these
-  // are the training weights. All ranks call it together. REQUIRES: the weights are gathered (gather_weights()).
+  // are the training weights. All ranks call it together. Gathers the weights first if necessary.
   [[nodiscard]] std::unique_ptr<EvaluationWeights> evaluation_weights();
-  void begin_average() { optimizer_.begin_average(ctx_); }  // at the current weights, if the run has an average
+  void begin_average() { optimizer_.begin_average(ctx_); }  // starts the average, if any, at the current weights
 
-  // With a sharded optimizer, gathers the weights of the last update from all shards unless the next step has done so.
+  // With a sharded optimizer, gathers the weights of the last update from all shards, unless they are gathered already.
   // All ranks call it before they read weights outside of steps.
   void gather_weights();
   std::vector<FlatState> states() {
@@ -106,7 +106,7 @@ class Trainer {
   StepSums sums_;
   DeviceScalars scalars_;
   Arena arena_;
-  StepGraphs graphs_;  // after replica_: graphs must be destroyed before NCCL's communicators
+  StepGraphs graphs_;  // declared after replica_, because graphs must be destroyed before NCCL's communicators
   std::optional<CorpusLosses> corpus_losses_;
   const CheckpointSaver* saver_ = nullptr;
   int64_t step_ = 0;

@@ -22,7 +22,7 @@ void TrainingCheckpoints::snapshot(TrainState& state) const {
   state.data = data_.stages().state();
 }
 
-// Returns the complete cursor on the main rank, which writes it.
+// Adds the streams of all ranks to the cursor, but only on the main rank, which writes the state.
 StepCursor TrainingCheckpoints::cursor_of_all_ranks(const StepCursor& own) const {
   const std::string text = mesh_.tp().is_main_rank() ? streams_to_text(own.streams) : "";
   const std::vector<std::string> texts = mesh_.world().all_gather_strings(text);
@@ -50,13 +50,13 @@ void TrainingCheckpoints::start_save(const std::string& root, const TrainState& 
 }
 
 TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vector<std::string>& changes) {
-  require(!saver_.in_progress(), ErrorKind::internal, "a checkpoint is being saved, so none can be loaded");
+  require(!saver_.in_progress(), ErrorKind::internal, "a checkpoint cannot be loaded while another one is being saved");
   TrainState state = read_state(checkpoint);
   all_or_none(mesh_.world(), [&] {
-    require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint lacks its position in the data");
+    require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint lacks the run's position in the data");
     changes = data_.resume(state.data, state.cursor);
   });
-  trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // by find_latest_checkpoint()
+  trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // verified in find_latest_checkpoint
   return state;
 }
 

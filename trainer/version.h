@@ -1,4 +1,4 @@
-// trainer/version.h: the version in signatures and files; a test checks that CMakeLists.txt contains the same.
+// trainer/version.h: defines the version in signatures and files. A test compares it with CMakeLists.txt.
 #pragma once
 
 namespace weft {

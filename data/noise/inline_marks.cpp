@@ -16,7 +16,7 @@ namespace {
 struct Range {
   size_t begin = 0, end = 0;
 };
-struct CommonPlace {  // the place of a text that both sides share, or both whole sides
+struct CommonPlace {  // a text that both sides share, or both complete sides
   Range source, target;
 };
 
@@ -45,7 +45,7 @@ std::string_view bare(std::string_view word) {
   return begin < word.size() ? word.substr(begin, end - begin) : std::string_view();
 }
 
-// Returns the range of each name in a text. It is empty if the name occurs more than once.
+// Returns the range of each name in a text. The range is empty if the name occurs more than once.
 std::map<std::string_view, Range> names_of(std::string_view text) {
   std::map<std::string_view, Range> names;
   for (const std::string_view word : split_words(text)) {
@@ -69,8 +69,8 @@ std::vector<CommonPlace> common_names(std::string_view source, std::string_view 
   return places;
 }
 
-// Draws one of the four-byte code points that are pictures in Unicode 14 (emoji-data.txt, Emoji_Presentation), except
-// single ones, flags and modifiers. There are so many that a model learns to copy their bytes rather than each emoji.
+// Draws one of Unicode 14's emoji of four bytes (emoji-data.txt, Emoji_Presentation), except isolated code points,
+// flags and modifiers. Because there are many, a model learns to copy their bytes instead of memorizing them.
 std::string emoji_of(uint32_t bits) {
   constexpr struct {
     char32_t first, last;
@@ -103,7 +103,7 @@ std::string with_around(std::string_view text, const Range& range, std::string_v
       .append(text.substr(range.end));
 }
 
-// Puts `mark` in front of both sides, after them, or after a word that they share.
+// Puts `mark` before both sides, after both sides, or after a word that both sides share.
 void insert_between_words(const std::string& mark, uint32_t bits, std::string& source, std::string& target) {
   const std::vector<CommonPlace> names = common_names(source, target);
   const size_t place = bits % (names.size() + 2);
@@ -115,7 +115,7 @@ void insert_between_words(const std::string& mark, uint32_t bits, std::string& s
   target = with_around(target, here.target, before, after);
 }
 
-// Encloses both sides, or a word that they share, in `open` and `close`.
+// Encloses both sides, or a word that both sides share, in `open` and `close`.
 void enclose(const std::string& open, const std::string& close, uint32_t bits, std::string& source,
              std::string& target) {
   const std::vector<CommonPlace> names = common_names(source, target);
@@ -125,7 +125,7 @@ void enclose(const std::string& open, const std::string& close, uint32_t bits, s
   target = with_around(target, here.target, open, close);
 }
 
-// Returns one to four letters.
+// Returns a name of one to four letters.
 std::string any_name(uint32_t bits) {
   std::string name;
   for (uint32_t left = 1 + bits % 4, rest = bits / 4; left > 0; --left, rest /= 26)
@@ -133,8 +133,8 @@ std::string any_name(uint32_t bits) {
   return name;
 }
 
-// Half of the marks have a name that is drawn letter by letter, and half have an id of one to three digits. Otherwise a
-// model would memorize common marks and write them instead of copying.
+// Half of the marks get a name that is drawn letter by letter, and half get an id of one to three digits, because a
+// model would memorize a few common marks instead of copying them.
 void insert_markup(const PhiloxBits& bits, std::string& source, std::string& target) {
   constexpr std::string_view kElements[] = {"b", "i", "u", "em", "strong", "code", "span", "a", "g"};
   constexpr std::string_view kEmpty[] = {"br", "x", "ph"};

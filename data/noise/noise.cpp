@@ -1,4 +1,4 @@
-// data/noise/noise.cpp: typing errors, word by word.
+// data/noise/noise.cpp: makes typing errors, word by word.
 #include "data/noise/noise.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// data/noise/noise.h: noise that is common in text: other letter case, typing errors, and slips with punctuation and
-// spaces (data/noise/slips.h).
+// data/noise/noise.h: adds noise that is common in text: a different letter case, typing errors, and slips with
+// punctuation and spaces (data/noise/slips.h).
 //
 // The result is a pure function of the text and of its place, so it is the same on every grid and after every restart.
 #pragma once
@@ -35,10 +35,10 @@ inline constexpr double kTypoRate = 0.1;  // share of words
 // REQUIRES: `text` is one line.
 std::string with_noise(TextNoise noise, std::string_view text, const NoisePlace& place);
 
-// With probability `rate`, puts an error into each word that has three or more characters and no digits. Four errors
-// are equally likely: two neighboring characters are swapped, one is left out, one is typed twice, or the space after
-// the word is left out. The first character is not changed. Philox: key = seed; counter = {pair * 2^18 + number of the
-// word, visit, purpose_of("typos")}.
+// Puts an error into each word of three or more characters without digits, with probability `rate` per word. Four
+// errors are equally likely: two neighboring characters are swapped, one is left out, one is typed twice, or the space
+// after the word is left out. The first character is not changed. Philox: key = seed; counter = {pair * 2^18 + number
+// of the word, visit, purpose_of("typos")}.
 std::string with_typos(std::string_view text, double rate, const NoisePlace& place);
 
 }  // namespace weft

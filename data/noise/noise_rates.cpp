@@ -1,4 +1,4 @@
-// data/noise/noise_rates.cpp: reads rates, and draws.
+// data/noise/noise_rates.cpp: parses rates of noise, and draws a text's noise.
 #include "data/noise/noise_rates.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ NoiseRates parse_noise_rates(const std::string& option, const std::string& text)
   for (const TextNoise noise : kLetterCases) sum += rates[noise];
   if (sum > 1)
     fail(ErrorKind::usage,
-         fmt::format("{} {}: upper, title and lower must add up to at most 1, because a text gets one letter case",
+         fmt::format("{} {}: upper, title and lower add up to more than 1, but a text gets only one letter case",
                      option, text));
   return rates;
 }
@@ -49,10 +49,9 @@ std::set<TextNoise> parse_letter_cases(const std::string& option, const std::str
     const std::optional<TextNoise> noise = noise_named(name);
     if (!noise || std::ranges::find(kLetterCases, *noise) == std::end(kLetterCases))
       fail(ErrorKind::usage,
-           fmt::format("{} {}: '{}' is not a letter case; the target may have only upper, title and lower", option,
-                       text, name));
+           fmt::format("{} {}: '{}' is not a letter case; give only upper, title or lower", option, text, name));
     if (rates[*noise] == 0)
-      fail(ErrorKind::usage, fmt::format("{} {}: give {} a rate in --noise as well", option, text, name));
+      fail(ErrorKind::usage, fmt::format("{} {}: {} needs a rate in --noise as well", option, text, name));
     cases.insert(*noise);
   }
   return cases;

@@ -1,4 +1,4 @@
-// data/noise/rates.cpp: reads rates, and draws.
+// data/noise/rates.cpp: parses rates of named things.
 #include "data/noise/rates.h"
 
 #include <fmt/ranges.h>
@@ -22,13 +22,14 @@ std::vector<double> parse_rates(const std::string& option, const std::string& li
     const size_t equals = item.find('=');
     const std::string name = item.substr(0, equals);
     const auto found = std::ranges::find(names, name);
-    if (found == names.end()) bad(fmt::format("'{}' is not a {}; give one of {}", name, kind, fmt::join(names, ", ")));
+    if (found == names.end())
+      bad(fmt::format("'{}' is not a kind of {}; give one of {}", name, kind, fmt::join(names, ", ")));
     if (equals == std::string::npos) bad(fmt::format("'{}' lacks a rate; write for example {}=0.05", name, name));
     double& rate = rates[static_cast<size_t>(found - names.begin())];
     if (rate != 0) bad(fmt::format("'{}' is given twice", name));
     const std::string number = item.substr(equals + 1);
     rate = parse_number<double>(number).value_or(0);
-    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is not a rate, a number above 0 and at most 1", number));
+    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is not a rate; give a number above 0 and at most 1", number));
   }
   return rates;
 }

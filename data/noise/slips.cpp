@@ -1,4 +1,4 @@
-// data/noise/slips.cpp: lists the places, and draws one.
+// data/noise/slips.cpp: lists the places where a slip is possible, and draws one.
 #include "data/noise/slips.h"
 
 #include <vector>

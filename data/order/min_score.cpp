@@ -1,4 +1,4 @@
-// data/order/min_score.cpp: reads thresholds, counts the pairs that reach them, and marks the others.
+// data/order/min_score.cpp: parses min scores, counts the pairs that reach them, and marks the other pairs.
 #include "data/order/min_score.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr int64_t kPiece = 65536;  // scores read at once
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, const std::string& folder) {
   fail(ErrorKind::usage,
-       fmt::format("{} = '{}': must be a number, the min score of a pair, or FOLDER:NUMBER,..., such as {}:0.8", option,
+       fmt::format("{} = '{}' is not a min score: give a number, or FOLDER:NUMBER,..., such as {}:0.8", option,
                    printable(text), folder));
 }
 

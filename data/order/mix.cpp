@@ -1,4 +1,4 @@
-// data/order/mix.cpp: reads and writes the text of a mix; opens its corpora.
+// data/order/mix.cpp: parses and writes the text of a mix, and checks its corpora.
 #include "data/order/mix.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kThousandths = 1000;  // unit in which a weight is read
+constexpr int64_t kThousandths = 1000;  // weights are read in thousandths
 static_assert(1000 * kThousandths == Turns::kMaxWeight);
 
-// Returns a weight in thousandths, or nothing if it is out of range.
+// Returns a weight in thousandths, or nothing if the text is not a valid weight.
 std::optional<int64_t> weight_of(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
@@ -44,15 +44,15 @@ std::vector<MixCorpus> parse_mix(const std::string& option, const std::string& t
     const std::optional<int64_t> weight = weighted ? weight_of(part.substr(colon + 1)) : kThousandths;
     if (!weight)
       fail(ErrorKind::usage,
-           fmt::format("{}: the weight of '{}' is '{}': give a number from 0.001 to 1000 with at most three decimals, "
-                       "such as {}:0.5 (write / after a folder whose name has a :)",
+           fmt::format("{}: the weight of '{}' is '{}', but must be a number from 0.001 to 1000 with at most three "
+                       "decimals, as in {}:0.5 (if the folder's name contains a colon, write / after the name)",
                        option, printable(folder), printable(part.substr(colon + 1)), printable(folder)));
     if (!seen.insert(folder).second)
       fail(ErrorKind::usage, fmt::format("{} names '{}' twice: give it one weight", option, printable(folder)));
     mix.push_back({.folder = folder, .weight = *weight});
   }
   if (std::ssize(mix) > Turns::kMaxParts)
-    fail(ErrorKind::usage, fmt::format("{} has {} corpora, but a mix may have at most {}: pack some of them together",
+    fail(ErrorKind::usage, fmt::format("{} names {} corpora, but a mix may have at most {}: pack some of them together",
                                        option, mix.size(), Turns::kMaxParts));
   int64_t divisor = 0;
   for (const MixCorpus& part : mix) divisor = std::gcd(divisor, part.weight);
@@ -66,7 +66,7 @@ void require_distinct_corpora(const std::vector<MixCorpus>& corpora) {
     const auto [first, is_new] = seen.emplace(corpus.manifest().sha256, corpus.folder);
     if (!is_new)
       fail(ErrorKind::usage,
-           fmt::format("{} and {} are the same corpus: give it one weight", first->second, corpus.folder));
+           fmt::format("{} and {} are the same corpus: name it once, with one weight", first->second, corpus.folder));
   }
 }
 
@@ -77,7 +77,7 @@ std::string mix_text(const std::vector<MixCorpus>& corpora) {
   return text;
 }
 
-// The first corpus counts with its totals. The totals of others are scaled to its number of pairs and its weight.
+// Adds the rows that each corpus contributes to the mix during one epoch of the first corpus.
 int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_rows) {
   double source = 0, target = 0;
   const auto of_pair = [](const MixCorpus& c) {
@@ -89,7 +89,7 @@ int64_t source_rows_for(const std::vector<MixCorpus>& corpora, int64_t target_ro
     source += share * static_cast<double>(corpus.manifest().source_rows());
     target += share * static_cast<double>(corpus.manifest().target_rows());
   }
-  require(target > 0, ErrorKind::data, "the corpus contains no pairs; pack one that does with `weft pack`");
+  require(target > 0, ErrorKind::data, "the corpus contains no pairs; pack text that contains some");
   const double rows = source * static_cast<double>(target_rows) / (16 * target);
   return std::max<int64_t>(1, std::lround(rows)) * 16;
 }

@@ -1,4 +1,4 @@
-// data/order/mix_plan.cpp: fills blocks greedily from the orders of the corpora, which take turns.
+// data/order/mix_plan.cpp: fills blocks greedily with pairs of the corpora, which take turns.
 #include "data/order/mix_plan.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 struct Candidate : PairRows {
   int64_t epoch = 0;
-  int64_t age = 0;  // increases as candidates are drawn
+  int64_t age = 0;  // number of candidates drawn before this one
 };
 
 // Space is counted in integers, so that every machine chooses the same pair.
@@ -29,7 +29,7 @@ struct Space {
   int64_t worse_side(const Space& whole) const { return std::max(source * whole.target, target * whole.source); }
 };
 
-// The first corpus of a run uses the run's seed. Other corpora use other seeds, so that their pages are permuted
+// The first corpus of a run uses the run's seed. Other corpora use different seeds, so that their pages are permuted
 // differently.
 uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
   if (corpus == 0) return seed;
@@ -37,8 +37,8 @@ uint64_t seed_of_corpus(uint64_t seed, int64_t corpus) {
   return (static_cast<uint64_t>(bits.v[1]) << 32) | bits.v[0];
 }
 
-// Returns at least `least`, at most `most`, and otherwise so few that a stream's part of an epoch contains several
-// shares. With more, streams could be in different epochs of a small corpus, or a pair could be pending twice.
+// Returns a share from `least` to `most` that is, if possible, so small that a stream's part of an epoch has several.
+// Otherwise, streams could be in different epochs of a small corpus, or a pair could be pending twice.
 int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams, int64_t least = 1) {
   constexpr int64_t kSeveral = 4;
   if (num_streams == 1) return most;
@@ -47,7 +47,7 @@ int64_t share_of_stream(int64_t num_pairs, int64_t most, int64_t num_streams, in
 
 constexpr int64_t kMinLookAhead = 4;  // with fewer, blocks of a tiny corpus in many streams would not be full
 
-// A corpus of the mix: its place in its order, and its candidates.
+// Reads one corpus of the mix. It holds the next place in the corpus's order, and the candidates.
 struct Source {
   Source(const MixCorpus& of, LengthSource lengths, const BatchConfig& config, uint64_t seed, bool shuffle,
          Stream stream)
@@ -63,7 +63,7 @@ struct Source {
     move_to(0, 0);
   }
 
-  // If pages are smaller, a window contains more of them and thus as many pairs.
+  // If pages are smaller than configured, a window contains more pages, and thus as many pairs as configured.
   static PairOrder order_of(int64_t num_pairs, LengthSource lengths, const BatchConfig& config, uint64_t seed,
                             bool shuffle, Stream stream) {
     const int64_t page = share_of_stream(num_pairs, config.page, stream.count);
@@ -88,8 +88,8 @@ struct Source {
   Space whole;        // space of an empty block
   size_t look_ahead;  // at most the size of the corpus, so that no pair is pending several times
   bool shuffle;
-  // Limits the search for a pair to the rest of an epoch and all of the next one. If few pairs are usable, one stream's
-  // part of these epochs may contain none of them, so several streams try longer.
+  // A single stream searches the rest of an epoch and all of the next epoch for a pair. With several streams, one
+  // stream's part of two epochs may contain no usable pair, so each stream searches longer.
   int64_t most_tries;
   PairOrder order;
 
@@ -104,12 +104,13 @@ void Source::move_to(int64_t new_epoch, int64_t new_position) {
   while (position == order.size(epoch)) ++epoch, position = 0;  // the stream's part of an epoch may be empty
 }
 
-// Adds the stream's next pair that fits a block to the candidates. Returns false at the end of an unshuffled corpus.
+// Adds the stream's next pair that fits into a block to `pending`. Returns false at the end of an unshuffled corpus.
 bool Source::draw() {
   for (int64_t tried = 0; shuffle || epoch == 0; ++tried) {
     if (tried == most_tries)
-      fail(ErrorKind::data, fmt::format("no pair of {} fits a block of {} source and {} target rows; raise batch.rows",
-                                        corpus.folder, whole.source, whole.target));
+      fail(ErrorKind::data,
+           fmt::format("no pair of {} fits into a block of {} source and {} target rows; raise batch.rows",
+                       corpus.folder, whole.source, whole.target));
     const PairRows pair = order.at(epoch, position);
     const int64_t of_pair = epoch;
     move_to(epoch, position + 1);
@@ -178,7 +179,8 @@ void Source::seek(const Cursor& cursor) {
   }
 }
 
-constexpr const char* kNoTurns = "the data cursor belongs to a different mix of corpora";
+constexpr const char* kNoTurns =
+    "the data cursor belongs to a different mix of corpora; resume with the run's original data.train";
 
 std::vector<int64_t> weights_of(const std::vector<MixSource>& mix) {
   std::vector<int64_t> weights;
@@ -220,7 +222,7 @@ struct MixPlan::Impl {
   std::vector<Cursor> elsewhere;  // seek()'s cursors of corpora that are not in the mix
 };
 
-// Picks a corpus's oldest candidate. Its lengths do not matter, because it fits an empty block.
+// Picks the oldest candidate of the corpus whose turn it is. Every candidate fits into an empty block.
 std::optional<MixPlan::Impl::Pick> MixPlan::Impl::first_pick() {
   const size_t source = begins.next();
   begins.take(source);
@@ -228,7 +230,7 @@ std::optional<MixPlan::Impl::Pick> MixPlan::Impl::first_pick() {
   return Pick{source, 0};
 }
 
-// Picks from the corpus whose turn it is or, if none of its candidates fits, from any that is not too far ahead.
+// Picks a candidate of the corpus whose turn it is or, if none fits, of any corpus that is not too far ahead.
 std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) const {
   const size_t turn = turns.next();
   if (const auto candidate = sources[turn].most_balanced(free)) return Pick{turn, *candidate};
@@ -246,9 +248,9 @@ std::optional<MixPlan::Impl::Pick> MixPlan::Impl::next_pick(const Space& free) c
   return best;
 }
 
-// Called when no candidate fits. Exchanges a taken pair for a pending pair of the same corpus so that the least space
-// stays free. The first pair, whose turn it was, stays. The exchanged pair returns to its old place in the queue.
-// Returns the free space.
+// Called when no candidate fits any more. Exchanges a taken pair for a pending pair of the same corpus so that as
+// little space as possible stays free. The block's first pair stays. The pair that leaves the block returns to its old
+// place in the queue. Returns the free space.
 Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
   std::pair<Taken*, Candidate*> best{};
   int64_t least = free.worse_side(whole);
@@ -271,8 +273,7 @@ Space MixPlan::Impl::exchange_one(std::vector<Taken>& taken, Space free) {
 
 MixPlan::MixPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64_t seed, bool shuffle, Stream stream) {
   for (const MixSource& source : mix)
-    require(source.corpus.num_pairs > 0, ErrorKind::data,
-            "the corpus contains no pairs; pack one that does with `weft pack`");
+    require(source.corpus.num_pairs > 0, ErrorKind::data, "the corpus contains no pairs; pack text that contains some");
   impl_ = std::make_unique<Impl>(std::move(mix), config, seed, shuffle, stream);
 }
 

@@ -1,14 +1,14 @@
-// data/order/mix_plan.h: a stream of pairs from several corpora, in exact shares and divided into blocks. It depends
-// only on (seed, cursor), not on the grid.
+// data/order/mix_plan.h: plans a stream of pairs from several corpora, in exact shares and divided into blocks. The
+// stream depends only on (seed, cursor), not on the grid.
 //
 // Each corpus has its own order and epochs: the two-level shuffle of data/order/pair_order.h, with one window of
-// lengths in memory. The corpora take turns at yielding a pair (data/order/turns.h), so at any time each has yielded
-// its share of the pairs. From the next `look_ahead` pairs of the corpus whose turn it is, a block takes the pair that
-// keeps both sides in balance. If none fits, the block takes a pair from another corpus that is not far ahead of its
-// share. Finally, one pair is exchanged for a candidate of the same corpus that fills the block better. Pairs that were
-// considered but not taken stay pending, in the cursor. Pairs whose score is too low are passed over
-// (data/order/min_score.h). Each block starts with the oldest pending pair of a corpus. The corpora take turns at this,
-// so no pair waits long. The stream continues past the end of an epoch, so no step is ever partial.
+// lengths in memory. The corpora take turns at yielding a pair (data/order/turns.h), so at any time each corpus has
+// yielded its share. From the next `look_ahead` pairs of the corpus whose turn it is, a block takes the pair that fills
+// both sides most evenly. If none fits, the block takes a pair from another corpus that is not far ahead of its share.
+// Finally, one pair is exchanged for a candidate of the same corpus that fills the block better. Pairs that were
+// considered but not taken stay pending, and the cursor lists them. Pairs whose score is too low are passed over
+// (data/order/min_score.h). Each block starts with the oldest pending pair of a corpus; the corpora take turns at this
+// as well, so no pair waits long. The stream continues past the end of an epoch, so no step is ever partial.
 //
 // Without shuffling, the stream yields the pairs of one corpus once, in corpus order. A block ends at the first pair
 // that does not fit. After the last pair the cursor is at epoch 1 and next() returns empty blocks.
@@ -27,7 +27,7 @@ namespace weft {
 
 struct Cursor {  // the place in the order of a corpus where the next block starts
   int64_t epoch = 0;
-  int64_t position = 0;               // next pair of the epoch's order that has not been considered
+  int64_t position = 0;               // the first place in the epoch's order that has not been considered
   std::vector<int64_t> pending = {};  // pairs considered and not yet used, oldest first
   std::vector<int64_t> epochs = {};   // the epoch of each pending pair; empty if all are from `epoch`
   bool operator==(const Cursor&) const = default;
@@ -45,9 +45,9 @@ struct MixSource {
 };
 
 struct StreamCursor {           // the place in a stream where its next block starts
-  std::vector<Cursor> corpora;  // by number; corpora that are not in the mix stay where they are
-  // Turns::credits() of the mix's corpora: `turns` to yield a pair, `begins` to start a block. Empty at the start of a
-  // mix and for a single corpus.
+  std::vector<Cursor> corpora;  // by number; corpora outside the mix keep their places
+  // Turns::credits() of the mix's corpora: `turns` to yield a pair, `begins` to start a block. Both are empty at the
+  // start of a mix and for a single corpus.
   std::vector<int64_t> turns = {}, begins = {};
   bool operator==(const StreamCursor&) const = default;
 };
@@ -65,7 +65,7 @@ class MixPlan {
   StreamCursor cursor() const;
   std::vector<int64_t> epochs() const;  // by corpus of the mix
   void seek(const StreamCursor& cursor);
-  // Return the numbers of pairs passed over since construction that do not fit a block, or whose score is too low.
+  // Both count pairs passed over since construction, because of their length or because of their score.
   int64_t dropped() const;
   int64_t below_score() const;
 

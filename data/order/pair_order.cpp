@@ -1,4 +1,4 @@
-// data/order/pair_order.cpp: the two levels of the shuffle, and loading a window.
+// data/order/pair_order.cpp: computes the two levels of the shuffle, and loads windows.
 #include "data/order/pair_order.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ PairRows rows_of(int64_t pair, const PairLength& length) {
 
 }  // namespace
 
-// A page or window larger than the corpus is clamped to the corpus, so that their product cannot overflow.
+// Pages and windows that are larger than the corpus are clamped to it, so that their product cannot overflow.
 PairOrder::PairOrder(int64_t num_pairs, LengthSource lengths, const PairShuffle& shuffle, Stream stream)
     : num_pairs_(num_pairs),
       page_(std::min(shuffle.page, num_pairs)),
@@ -50,7 +50,7 @@ Permutation PairOrder::permutation(int64_t size, int64_t epoch, int64_t index, u
 const PairOrder::Part& PairOrder::part_of(int64_t epoch) {
   if (part_.epoch == epoch) return part_;
   const int64_t n = stream_.count;
-  const int64_t pages_before = (epoch % n) * (num_pages_ % n) % n;  // modulo n
+  const int64_t pages_before = (epoch % n) * (num_pages_ % n) % n;  // in earlier epochs, modulo n
   part_.first_rank = (stream_.index + n - pages_before) % n;
   part_.num_pages = (num_pages_ - part_.first_rank + n - 1) / n;  // 0 if there are fewer pages than streams
   part_.pages = permutation(num_pages_, epoch, 0, kPageOrder);
@@ -60,8 +60,8 @@ const PairOrder::Part& PairOrder::part_of(int64_t epoch) {
   return part_;
 }
 
-// Returns the position of a page's first pair, or of the end. Pages after the corpus's last page start earlier by the
-// number of pairs that the last page lacks.
+// Returns the position of the first pair of page `index`, or the end. The corpus's last page may be short; pages that
+// follow it in the order start earlier by the number of pairs that it lacks.
 int64_t PairOrder::position_of_page(const Part& part, int64_t index) const {
   return index * page_ - (part.short_page < index ? num_pages_ * page_ - num_pairs_ : 0);
 }
@@ -71,7 +71,7 @@ void PairOrder::load_window(int64_t epoch, int64_t position) {
   int64_t index = position / (window_ * page_);
   if (position >= position_of_page(part, (index + 1) * window_)) ++index;
 
-  epoch_ = -1;  // empty, in case reading fails
+  epoch_ = -1;  // no window is loaded if reading fails
   loaded_.clear();
   for (int64_t i = index * window_; i < std::min((index + 1) * window_, part.num_pages); ++i) {
     const int64_t begin = part.pages(part.first_rank + i * stream_.count) * page_;

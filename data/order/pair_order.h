@@ -1,12 +1,12 @@
-// data/order/pair_order.h: the shuffled order of a corpus's pairs in every epoch, by position.
+// data/order/pair_order.h: computes the shuffled order of a corpus's pairs in any epoch, by position.
 //
-// Pages of consecutive pairs are permuted over the corpus. A window is the next `window` pages of that order,
-// and its pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any position
-// can be looked up at any time. One window of lengths is held in memory; it is read page by page.
+// A page is a run of consecutive pairs, and the pages of a corpus are permuted. A window is a run of `window` pages in
+// this order, and its pairs are permuted among themselves. Both permutations are keyed by (seed, epoch), so any
+// position can be looked up at any time. The lengths of one window are kept in memory.
 //
 // The order may be divided into streams, which are read in parallel. Stream j of n takes pages j, j + n, ... of the
 // concatenated pages of all epochs. So streams divide every epoch as evenly as its pages allow, and each pair of an
-// epoch is in one stream. Windows are n times smaller, so that all streams together mix as many pages at a time as one.
+// epoch is in one stream. Windows are n times smaller, so that n streams together mix as many pages as a single one.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace weft {
 
-// Reads the lengths of pairs first .. first + count - 1 in an epoch of the corpus into `out`. They differ between
-// epochs if pairs have variants. Pairs that the stream passes over get kBelowScore.
+// Reads the lengths of pairs first .. first + count - 1 in an epoch of the corpus into `out`. The lengths differ
+// between epochs if pairs have variants. A pair whose score is too low gets kBelowScore.
 using LengthSource = std::function<void(int64_t epoch, int64_t first, int64_t count, std::vector<PairLength>& out)>;
 inline constexpr PairLength kBelowScore{.source = -1, .target = -1};
 
@@ -45,13 +45,13 @@ class PairOrder {
 
   int64_t size(int64_t epoch);                   // pairs in the stream's part of an epoch; may be 0
   PairRows at(int64_t epoch, int64_t position);  // REQUIRES: 0 <= position < size(epoch); cheap within a window
-  PairRows lookup(int64_t pair, int64_t epoch);  // by the pair's number
+  PairRows lookup(int64_t pair, int64_t epoch);  // looks up a pair by its number
 
  private:
   struct Part {  // the stream's part of an epoch
     int64_t epoch = -1;
-    int64_t first_rank = 0, num_pages = 0;  // its pages have ranks first_rank, first_rank + count, ... in the epoch
-    int64_t short_page = 0;                 // index among them of the corpus's last page, which may be short
+    int64_t first_rank = 0, num_pages = 0;  // ranks of its pages in the epoch: first_rank, first_rank + count, ...
+    int64_t short_page = 0;                 // index in the part of the corpus's last page, which may be short
     Permutation pages = Permutation::identity(0);  // pages of the whole epoch
   };
 

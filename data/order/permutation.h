@@ -1,8 +1,8 @@
-// data/order/permutation.h: a keyed pseudo-random permutation of [0, size), computed point by point without memory.
+// data/order/permutation.h: computes a keyed pseudo-random permutation of [0, size), point by point, without memory.
 //
-// It is a Feistel network over Philox on the digits (left, right) of i = left * num_right + right. Each round adds a
-// keyed function of one digit to the other, so every round is invertible, and so is the network. The digits span a
-// little more than [0, size); a value outside is permuted again until it is inside (cycle walking).
+// It is a Feistel network, which writes i as two digits: i = left * num_right + right. Each round adds a function of
+// one digit, keyed with Philox, to the other digit, so the rounds and the network are invertible. The digits span a
+// little more than [0, size); a result outside this range is permuted again until it is inside (cycle walking).
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// data/order/step_plan.cpp: deals the streams' blocks to steps and ranks.
+// data/order/step_plan.cpp: assigns the blocks of streams to steps and ranks.
 #include "data/order/step_plan.h"
 
 #include <numeric>
@@ -22,13 +22,13 @@ int64_t choose_num_streams(int64_t num_pairs, const BatchConfig& config) {
   return streams;
 }
 
-// Per step, a block's stream moves on by the number of blocks, so it stays the same modulo gcd(blocks, streams).
+// With each step, block i moves on by `blocks` streams, so its stream stays the same modulo gcd(blocks, num_streams).
 std::vector<int64_t> streams_of_rank(int64_t blocks, int64_t num_streams, int64_t next_stream, int dp_rank,
                                      int dp_size) {
   const BlockRange own = blocks_of_rank(blocks, dp_rank, dp_size);
   const int64_t divisor = std::gcd(blocks, num_streams);
   std::vector<int64_t> streams;
-  if (next_stream < 0) return streams;  // StepPlan refuses these
+  if (next_stream < 0) return streams;  // StepPlan refuses such a cursor
   for (int64_t i = own.first; i < own.first + std::min(own.count, divisor); ++i)
     for (int64_t stream = (next_stream + i) % divisor; stream < num_streams; stream += divisor)
       streams.push_back(stream);
@@ -52,12 +52,13 @@ StepPlan::StepPlan(std::vector<MixSource> mix, const BatchConfig& config, uint64
       num_streams_(start.num_streams == 0 ? choose_num_streams(pairs_of(mix), config) : start.num_streams),
       next_stream_(start.next_stream) {
   if (start.num_streams > 0 && (next_stream_ < 0 || next_stream_ >= num_streams_))
-    fail(ErrorKind::checkpoint, fmt::format("the data cursor's next stream is {} of {}", next_stream_, num_streams_));
+    fail(ErrorKind::checkpoint,
+         fmt::format("the data cursor's next stream is {}, but there are only {} streams", next_stream_, num_streams_));
   for (const int64_t stream : streams_of_rank(num_blocks_, num_streams_, next_stream_, dp_rank, dp_size)) {
     MixPlan plan(mix, config, seed, /*shuffle=*/true, {.index = stream, .count = num_streams_});
     if (start.num_streams > 0) {
       const auto found = start.streams.find(stream);
-      require(found != start.streams.end(), ErrorKind::checkpoint, "the data cursor lacks a stream");
+      require(found != start.streams.end(), ErrorKind::checkpoint, "the data cursor lacks a stream of this rank");
       plan.seek(found->second);
     }
     plans_.emplace(stream, std::move(plan));

@@ -1,4 +1,4 @@
-// data/order/turns.cpp: Tijdeman's rule, in integers.
+// data/order/turns.cpp: computes Tijdeman's rule in integers.
 #include "data/order/turns.h"
 
 #include <algorithm>
@@ -17,13 +17,13 @@ Turns::Turns(const std::vector<int64_t>& weights, int64_t phase)
   advance_to(static_cast<int64_t>(place * static_cast<uint64_t>(total_ / divisor) >> 32));
 }
 
-// Gives exact shares up to the last kMaxByTheRule turns, and applies the rule to these. Exact shares alone are not
-// enough: the rule gives a small part its turn in the first half of its round, so all phases would do that at the same
-// time.
+// Gives every part its exact share of all turns but the last kMaxByTheRule, and applies the rule to these last turns.
+// Exact shares of all turns are not enough, because the rule gives a small part its turn in the first half of the
+// part's round, so all phases would do that at the same time.
 void Turns::advance_to(int64_t num_turns) {
   constexpr int64_t kMaxByTheRule = 4096;
   const int64_t by_the_rule = std::min(num_turns, kMaxByTheRule), before = num_turns - by_the_rule;
-  // Largest remainders: w_i * before is rounded down, but rounded up for the parts whose remainders are largest.
+  // Largest remainders: a part's turns are rounded down, except for the parts with the largest remainders.
   int64_t left = before;
   for (size_t i = 0; i < weights_.size(); ++i) {
     credits_[i] = weights_[i] * before % total_;
@@ -33,8 +33,8 @@ void Turns::advance_to(int64_t num_turns) {
   for (int64_t i = 0; i < by_the_rule; ++i) take(next());
 }
 
-// Minimizes (1 - 1 / (2 n - 2) - due / total) / weight, times the whole denominator. Some part always lags behind by at
-// least 1 / n, because the n parts together are due one turn.
+// Minimizes (1 - 1 / (2 n - 2) - due / total) / weight, multiplied by the denominators. Some part always lags behind by
+// at least 1 / n, because the n parts together are due one turn.
 size_t Turns::next() const {
   const auto n = static_cast<int64_t>(weights_.size());
   if (n == 1) return 0;

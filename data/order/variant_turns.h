@@ -1,8 +1,8 @@
-// data/order/variant_turns.h: selects the variant of a corpus's pairs in each epoch; variants take turns.
+// data/order/variant_turns.h: selects the variant of a corpus's pairs that an epoch uses; the variants take turns.
 //
 // All variants of a pair have the same distribution (docs/packing.md), so one variant serves all pairs of an epoch, and
-// reading costs the same as without variants. The order is a cycle, not random: any `count` consecutive epochs of a
-// pair contain each variant once, so a text is repeated as late as possible.
+// reading costs the same as without variants. The variants follow a fixed cycle, so any `count` consecutive epochs use
+// each variant once, and a text is repeated as late as possible.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weft {
 
 class VariantTurns {
  public:
-  // `corpus`: its number in the run; `count`: Manifest::num_variants().
+  // `corpus` is the corpus's number in the run, and `count` is Manifest::num_variants().
   VariantTurns(uint64_t seed, int64_t corpus, int64_t count)
       : first_(philox(seed, static_cast<uint64_t>(corpus), 0, purpose_of("data.variant")).v[0] % count),
         count_(count) {}

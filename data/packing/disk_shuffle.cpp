@@ -1,5 +1,5 @@
-// data/packing/disk_shuffle.cpp: buckets on disk. A record is the pair number (8 bytes), weight and score (4 each) if
-// pairs have any, two lengths (4 each) and the ids (id_bytes each); integers are little-endian, like the machine's.
+// data/packing/disk_shuffle.cpp: keeps buckets on disk. A record contains the pair number (8 bytes), the weight and
+// score (4 each) if pairs have them, two lengths (4 each) and the ids (id_bytes each). Integers are little-endian.
 #include "data/packing/disk_shuffle.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ T take(const char*& bytes) {
   return value;
 }
 
-// Calls `copy` with a zero of the type of stored ids, because loops over a type that the compiler knows vectorize.
+// Calls `copy` with a zero of the stored ids' type, because the compiler vectorizes only loops over a known type.
 template <typename Copy>
 void as_stored(size_t id_bytes, Copy&& copy) {
   assert(id_bytes == 1 || id_bytes == 2 || id_bytes == 4);
@@ -65,7 +65,7 @@ void take_ids(const char*& bytes, std::vector<int32_t>& ids, size_t id_bytes) {
 struct Record {  // location of a pair's record in its bucket
   uint64_t key;
   int64_t number;
-  const char* rest;  // from the weight or, without one, the lengths; increases in the order in which pairs were added
+  const char* rest;  // the record after the number; higher for pairs that were added later
   bool operator<(const Record& other) const {
     return std::tie(key, number, rest) < std::tie(other.key, other.number, other.rest);
   }
@@ -117,8 +117,8 @@ DiskShuffle::DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pai
   }
 }
 
-// A key is a fraction of 2^64. Multiplied by the number of buckets, its integer part is the bucket. The fractional part
-// is again a uniform key: the position in the bucket. So buckets are found digit by digit, in key order.
+// The key is read as the fraction key / 2^64. After multiplication by the number of buckets, the integer part is the
+// bucket, and the fractional part is a uniform key within the bucket, which the next level uses in the same way.
 size_t DiskShuffle::bucket_of(uint64_t key) const {
   for (const uint64_t buckets : upper_levels_) key *= buckets;
   return static_cast<size_t>((static_cast<unsigned __int128>(key) * buckets_.size()) >> 64);
@@ -176,7 +176,7 @@ void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(c
   next.upper_levels_.push_back(buckets_.size());
   std::ifstream file(bucket.path, std::ios::binary);
   std::string record;
-  const size_t lengths = sizeof(int64_t) + (format_.with_numbers ? kNumbers : 0);  // where the lengths are in a record
+  const size_t lengths = sizeof(int64_t) + (format_.with_numbers ? kNumbers : 0);  // offset of the lengths in a record
   for (int64_t i = 0; i < bucket.num_pairs; ++i) {
     record.resize(lengths + 2 * sizeof(uint32_t));
     file.read(record.data(), static_cast<std::streamsize>(record.size()));
@@ -187,7 +187,7 @@ void DiskShuffle::drain_divided(const Bucket& bucket, const std::function<void(c
     const size_t before = record.size();
     record.resize(before + ids);
     file.read(record.data() + before, static_cast<std::streamsize>(ids));
-    if (!file) fail(ErrorKind::io, fmt::format("cannot read {} back", bucket.path));
+    if (!file) fail(ErrorKind::io, fmt::format("cannot read the temporary file {}", bucket.path));
     PairIds pair;
     read_pair(record.data() + sizeof(int64_t), format_, pair);
     next.add(number, pair);

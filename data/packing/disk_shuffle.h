@@ -1,4 +1,4 @@
-// data/packing/disk_shuffle.h: a global shuffle of any number of pairs in bounded memory.
+// data/packing/disk_shuffle.h: shuffles any number of pairs globally, in bounded memory.
 //
 // Pair i has a random 64-bit key, a pure function of (seed, i). The shuffled order is by increasing (key, i). Pairs are
 // scattered into temporary files by the upper part of the key (one digit of a radix sort). Each file is then sorted in
@@ -20,12 +20,12 @@ class DiskShuffle {
  public:
   struct Format {               // format of a pair in a file
     int id_bytes;               // bytes per id
-    bool with_numbers = false;  // whether weight and score are kept
+    bool with_numbers = false;  // whether weight and score are stored
   };
 
-  // Writes files to `folder`. REQUIRES: it exists, and at most `expected_pairs` are added. About `bucket_pairs` are
-  // sorted in memory at a time, and at most `max_buckets` files per level are open. Each variant counts as a pair in
-  // these numbers.
+  // Writes files to `folder`. REQUIRES: `folder` exists, and at most `expected_pairs` pairs are added. About
+  // `bucket_pairs` pairs are sorted in memory at a time, and at most `max_buckets` files per level are open. Here, each
+  // variant counts as a pair.
   DiskShuffle(std::string folder, uint64_t seed, int64_t expected_pairs, int64_t bucket_pairs, Format format,
               int64_t max_buckets = 512);
 
@@ -52,7 +52,7 @@ class DiskShuffle {
   uint64_t seed_;
   int64_t bucket_pairs_, max_buckets_;
   Format format_;
-  std::vector<uint64_t> upper_levels_;  // bucket numbers of the levels above
+  std::vector<uint64_t> upper_levels_;  // numbers of buckets in the levels above
   std::vector<Bucket> buckets_;
 };
 

@@ -1,4 +1,4 @@
-// data/packing/document_joiner.cpp: extends a pair until the next one does not fit.
+// data/packing/document_joiner.cpp: extends a pair until the next pair does not fit.
 #include "data/packing/document_joiner.h"
 
 #include <algorithm>

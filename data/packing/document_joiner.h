@@ -18,8 +18,8 @@ class DocumentJoiner {
   // longer pair is not joined.
   DocumentJoiner(int64_t longest, const Tokenizer& source, const Tokenizer& target, Sink sink);
 
-  // REQUIRES: pairs are added in their order. A gap in the numbers ends a document, and so does a change of tags. The
-  // sink gets joined pairs with the number and tags of their first pair, and with the mean weight and score.
+  // REQUIRES: pairs are added in order. A gap in the numbers or a change of tags also ends a document. The sink gets
+  // each joined pair with the number and tags of its first pair, and with the mean weight and score of its pairs.
   void add(int64_t number, bool begins_document, const PairIds& pair);
   void finish();
 

@@ -1,4 +1,4 @@
-// data/packing/duplicates.cpp: hashes in files, a sort of each.
+// data/packing/duplicates.cpp: writes hashes to files, and sorts each file.
 #include "data/packing/duplicates.h"
 
 #include <fcntl.h>

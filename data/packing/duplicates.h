@@ -1,8 +1,8 @@
 // data/packing/duplicates.h: finds the pairs of a text that equal an earlier pair, in bounded memory.
 //
-// A pair is identified by 64 bits of the SHA-256 of its sides without white space at their ends, and of its tags. With
-// 1e9 different pairs, the probability that any two are mistaken for equal is 3 %. The hashes go to temporary files by
-// their first byte, each of which is then sorted separately. Memory: one bit per pair, and 1/256 of the hashes.
+// A pair is identified by 64 bits of the SHA-256 of its trimmed sides and its tags. Among 1e9 different pairs, the
+// probability that any two are mistaken for equal is 3 %. The first byte of a hash selects one of 256 temporary files,
+// and each file is sorted separately. Memory: one bit per pair, and 1/256 of the hashes.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// data/packing/pack_folder.cpp: creates, locks, moves and removes.
+// data/packing/pack_folder.cpp: creates, locks, moves and removes files and folders of a corpus.
 #include "data/packing/pack_folder.h"
 
 #include <fcntl.h>
@@ -24,8 +24,8 @@ std::set<std::string> files_of(const Manifest& manifest) {
   return files;
 }
 
-// A folder without a manifest may contain a user's tokenizer or checkpoint, which packing would replace. If it contains
-// .packing, its files were left by a killed pack.
+// A folder without a manifest may contain a user's tokenizer or checkpoint, which packing would replace. If the folder
+// contains .packing, a killed pack left these files.
 void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
   if (fs::exists(folder / "MANIFEST.json"))
     fail(ErrorKind::usage, fmt::format("{} is a checkpoint: use a different --output", folder.string()));
@@ -55,14 +55,14 @@ PackFolder::PackFolder(std::string folder, ExistingCorpus existing)
     fail(ErrorKind::usage,
          fmt::format("{} already contains a corpus: use a different --output, --append or --overwrite", folder_));
   if (!exists && existing == ExistingCorpus::extend)
-    fail(ErrorKind::usage, fmt::format("{} contains no packed corpus that --append could extend", folder_));
+    fail(ErrorKind::usage, fmt::format("{} contains no packed corpus: check --output, or leave out --append", folder_));
   if (!exists) require_nothing_to_lose(folder_, existing);
   const bool is_new = !fs::exists(folder_);
   make_folder(working_);
   lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!lock_) fail(ErrorKind::io, fmt::format("cannot open folder {}: {}", working_, std::strerror(errno)));
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail(ErrorKind::usage, fmt::format("another `weft pack` is writing to {}", folder_));
+    fail(ErrorKind::usage, fmt::format("another `weft pack` is writing to {}: use a different --output", folder_));
   for (const auto& left : fs::directory_iterator(working_)) fs::remove_all(left.path());
   created_ = is_new;
 }
@@ -81,10 +81,10 @@ void PackFolder::remove_old_corpus() const {
   try {
     files = files_of(read_manifest(folder_));
   } catch (const Error&) {
-    // The entries of a damaged manifest cannot be trusted: only the manifest itself is removed.
+    // The entries of a damaged manifest cannot be trusted, so only the manifest itself is removed.
   }
   fs::remove(fs::path(folder_) / kManifestFile);
-  sync_folder(folder_);  // from here on there is no corpus, rather than an incomplete one
+  sync_folder(folder_);  // from here on, the folder contains no corpus, instead of an incomplete one
   for (const std::string& file : files) fs::remove(fs::path(folder_) / file);
 }
 

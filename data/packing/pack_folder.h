@@ -1,8 +1,8 @@
-// data/packing/pack_folder.h: a corpus folder under construction, or a corpus to which shards are added. Nothing is
-// visible until commit() or append(), and nothing remains after a failure.
+// data/packing/pack_folder.h: makes a corpus folder, or adds shards to a corpus. Nothing is visible until commit() or
+// append(), and nothing remains after a failure.
 //
-// Files are created in FOLDER/.packing, which is locked, so two packs do not mix. Leftovers of a killed pack are
-// removed. commit() moves them into FOLDER, the manifest last. Destruction without commit removes everything created.
+// Files are created in FOLDER/.packing, which is locked, so that two packs cannot mix. Files of a killed pack are
+// removed. commit() moves the new files into FOLDER, the manifest last. Otherwise, the destructor removes them.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ enum class ExistingCorpus { refuse, replace, extend };
 
 class PackFolder {
  public:
-  // Throws a usage Error if `folder` is a checkpoint, contains no corpus to extend, or, if `existing` is refuse,
-  // contains a corpus or files of a corpus that no killed pack left there.
+  // Throws a usage Error if `folder` is a checkpoint, or if `existing` is extend and there is no corpus. If `existing`
+  // is refuse, also throws for a corpus, and for files of a corpus that no killed pack left.
   PackFolder(std::string folder, ExistingCorpus existing);
   ~PackFolder();
   PackFolder(const PackFolder&) = delete;
@@ -27,10 +27,10 @@ class PackFolder {
   const std::string& working() const { return working_; }  // files are created here
   std::string working(const std::string& file) const { return working_ + "/" + file; }
 
-  // Moves the manifest's files out of working(), after removing an older corpus.
+  // Removes an older corpus, then moves the manifest's files out of working().
   void commit(const Manifest& manifest, const Creation& creation);
 
-  // Moves the shards from number `first` on, and replaces the manifest. Until then, the folder is the old corpus.
+  // Moves shard `first` and all later shards, then replaces the manifest. Until then, the old corpus is intact.
   void append(const Manifest& manifest, size_t first, const Creation& creation);
 
  private:

@@ -1,4 +1,4 @@
-// data/packing/packer.cpp: the steps from text to corpus; read pack() at the end first.
+// data/packing/packer.cpp: implements the steps from text to corpus; read pack() at the end first.
 #include "data/packing/packer.h"
 
 #include <algorithm>
@@ -23,18 +23,18 @@
 namespace weft {
 namespace {
 
-// Fails now rather than after all text has been read.
+// Fails before any text is read if a model is unreadable.
 void require_readable(const std::string& model) { static_cast<void>(Tokenizer(model)); }
 
 void check_tokenizers(const PackOptions& o) {
   check_tokenizer_files(o.tokenizer, o.source_tokenizer, o.target_tokenizer);
   if (!o.tokenizer.empty() && o.separate_vocabularies)
     fail(ErrorKind::usage,
-         "--tokenizer is one model for both sides, but --separate-vocabularies needs two: leave one out");
+         "--tokenizer gives one model for both sides, but --separate-vocabularies needs two: leave out one option");
   if (o.existing == ExistingCorpus::extend &&
       (o.separate_vocabularies || !o.tokenizer.empty() || !o.source_tokenizer.empty() || !o.target_tokenizer.empty()))
     fail(ErrorKind::usage,
-         "--append uses the tokenizer of the corpus: leave out other tokenizers and --separate-vocabularies");
+         "--append uses the tokenizer of the corpus: leave out all tokenizer options and --separate-vocabularies");
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (!model->empty()) require_readable(*model);
   if (!o.tokenizer.empty()) check_variant_models(o.variants, o.tokenizer, o.tokenizer);
@@ -42,14 +42,14 @@ void check_tokenizers(const PackOptions& o) {
   const bool trains = o.tokenizer.empty() && o.source_tokenizer.empty();
   if (trains && o.variants.unigram_alpha > 0)
     fail(ErrorKind::usage,
-         "--unigram-alpha: the tokenizer to train is a BPE model; give --bpe-dropout instead, or give a unigram model "
-         "with --tokenizer");
+         "--unigram-alpha needs a unigram model, but `weft pack` trains a BPE model: use --bpe-dropout instead, or "
+         "give a unigram model with --tokenizer");
 }
 
 void check_options(const PackOptions& o) {
   if (o.text.tsv.empty() == (o.text.source.empty() && o.text.target.empty()))
-    fail(ErrorKind::usage, "give the text either as --source and --target, or as --tsv");
-  if (o.text.source.empty() != o.text.target.empty()) fail(ErrorKind::usage, "give --source and --target together");
+    fail(ErrorKind::usage, "the text must be given either with --source and --target, or with --tsv");
+  if (o.text.source.empty() != o.text.target.empty()) fail(ErrorKind::usage, "give both --source and --target");
   const auto at_least = [](const char* option, int64_t value, int64_t least) {
     if (value < least) fail(ErrorKind::usage, fmt::format("{} {}: must be at least {}", option, value, least));
   };
@@ -60,7 +60,7 @@ void check_options(const PackOptions& o) {
   at_least("--threads", o.threads, 1);
   at_least("--documents", o.documents, 0);
   if (o.documents == 0 && has_documents(o.text))
-    fail(ErrorKind::usage, "--columns: 'document' needs --documents; without it, name the column -");
+    fail(ErrorKind::usage, "--columns: 'document' needs --documents: add this option, or name the column -");
   if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {} is too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: must be from 0.98 to 1", o.character_coverage));
@@ -68,7 +68,7 @@ void check_options(const PackOptions& o) {
   check_filter_options(o.filter);
   if (o.existing == ExistingCorpus::extend && o.variants != VariantOptions())
     fail(ErrorKind::usage,
-         "--append makes the same variants as the corpus: leave out --variants and its related options");
+         "--append makes the same variants as the corpus: leave out --variants and all options of variants");
   check_variant_options(o.variants);
   check_tokenizers(o);
 }
@@ -79,7 +79,7 @@ std::vector<std::string> reserved_tags(const PackOptions& o) {
   return names;
 }
 
-void check_separator(const PackOptions& o) {  // for given tokenizers only
+void check_separator(const PackOptions& o) {  // checks only given tokenizers
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (o.documents > 0 && !model->empty()) check_tags(kSeparator, Tokenizer(*model), "--documents");
 }
@@ -89,7 +89,7 @@ struct SampledLines {  // lines of each side that train the tokenizer
   int64_t size() const { return static_cast<int64_t>(source.lines().size() + target.lines().size()); }
 };
 
-// The one or two SentencePiece models in the working folder, given or trained.
+// Holds the one or two SentencePiece models in the working folder, which are given or trained.
 class Tokenizers {
  public:
   Tokenizers(const PackOptions& options, const PackFolder& folder, const SampledLines& sample) {
@@ -117,7 +117,7 @@ class Tokenizers {
                                           target_model);
   }
 
-  Manifest manifest() const {  // with only the fields of the tokenizers
+  Manifest manifest() const {  // sets only the fields of the tokenizers
     const Model& target = target_ ? *target_ : *source_;
     Manifest m;
     m.joint_vocabulary = !target_;
@@ -157,7 +157,7 @@ PairTags known_tags(const PackOptions& o) {
                   tags_of(Tokenizer(joint ? o.tokenizer : o.target_tokenizer)));
 }
 
-// The result of the first reading of the text.
+// Holds the result of the first pass over the text.
 struct ScannedText {
   int64_t num_lines = 0;
   std::vector<bool> duplicates;  // [lines], or empty
@@ -173,7 +173,7 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
   if (options.filter.drop_duplicates) finder.emplace(folder.working());
   check_separator(options);
   if (options.documents > 0 && options.variants.count > 0)
-    fail(ErrorKind::usage, "--documents joins pairs, but --variants gives a pair several texts: leave one out");
+    fail(ErrorKind::usage, "--documents, which joins pairs, cannot be combined with --variants: leave out one option");
   PairTags tags = known_tags(options);
   const LetterCases cases(options.variants, options.seed);
   const auto sample = [&](const TextPair& pair) {
@@ -186,7 +186,7 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
     if (finder) finder->add(pair);
     if (!train) return;
     const std::optional<Fault> fault = filter.of_text(pair);
-    if (fault && *fault != Fault::empty) return;  // if one side is empty, the other is still an example
+    if (fault && *fault != Fault::empty) return;  // if one side is empty, the tokenizer still learns from the other
     cases.any() ? sample(cases.of(pair, number)) : sample(pair);
   };
   found.num_lines =
@@ -195,8 +195,8 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
   return found;
 }
 
-// Writes pairs, in order, to shards of `shard_pairs` each. A full shard is written on its own thread, so that
-// HDF5, SHA-256 and the disk do not delay the next one.
+// Writes pairs, in order, to shards of `shard_pairs` pairs. A separate thread writes each full shard, so that HDF5,
+// SHA-256 and the disk do not delay the next shard.
 class ShardSequence {
  public:
   ShardSequence(const PackFolder& folder, Manifest manifest, int64_t shard_pairs)
@@ -232,7 +232,7 @@ class ShardSequence {
                                         file = next_file()]() mutable { return shard.write(folder, file); });
   }
 
-  std::string next_file() {  // a name that no other shard has, because an older corpus may use other names
+  std::string next_file() {  // returns a name that no other shard has; an older corpus may use any names
     for (;;) {
       std::string file = fmt::format("shard-{:05d}.h5", next_number_++);
       const auto taken = [&](const ShardEntry& shard) { return shard.file == file; };
@@ -240,7 +240,7 @@ class ShardSequence {
     }
   }
 
-  void take_written() {  // throws its Error, if any
+  void take_written() {  // throws the writing thread's Error, if any
     if (!written_.valid()) return;
     const ShardEntry entry = written_.get();
     manifest_.num_pairs += entry.num_pairs;
@@ -254,7 +254,7 @@ class ShardSequence {
   Manifest manifest_;
   ShardBuilder builder_;
   size_t next_number_ = manifest_.shards.size();
-  std::future<ShardEntry> written_;  // one at a time; the last member: it is awaited before the others are destroyed
+  std::future<ShardEntry> written_;  // one at a time; the last member, because its destructor must wait first
 };
 
 EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
@@ -288,7 +288,7 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
   return counts;
 }
 
-// Returns the counts by reason. Filters that are always active appear only if they dropped pairs.
+// Returns the number of dropped pairs per reason. Filters that are always active appear only if they dropped pairs.
 std::vector<std::pair<std::string, int64_t>> dropped_by_filters(const Drops& drops, const FilterOptions& filter) {
   std::vector<std::pair<std::string, int64_t>> dropped;
   for (size_t i = 0; i < kNumFaults; ++i) {
@@ -320,15 +320,15 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
 Manifest corpus_to_extend(const PackOptions& options) {
   Manifest corpus = read_manifest(options.output);
   if (columns_of(options.text) != corpus.columns)
-    fail(ErrorKind::usage, fmt::format("--append: pairs of {} have these numbers: {}, but the pairs to add have: {}; "
-                                       "give the same ones (--columns, --weights, --scores)",
+    fail(ErrorKind::usage, fmt::format("--append: pairs of {} contain these numbers: {}, but the pairs to add contain: "
+                                       "{}; give the same numbers (--columns, --weights, --scores)",
                                        options.output, names_of(corpus.columns), names_of(columns_of(options.text))));
   return corpus;
 }
 
-PackOptions as_in(const Manifest& corpus, PackOptions options) {  // copies tokenizers and variants
+PackOptions as_in(const Manifest& corpus, PackOptions options) {  // with the corpus's tokenizers and variants
   options.variants = variant_options_of(corpus.variants, options.output);
-  read_tokenizers(options.output, corpus);  // refuses damaged ones
+  read_tokenizers(options.output, corpus);  // refuses damaged tokenizers
   const auto path = [&](const std::string& file) { return (std::filesystem::path(options.output) / file).string(); };
   if (corpus.joint_vocabulary) {
     options.tokenizer = path(corpus.source_tokenizer);
@@ -363,7 +363,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   const EncodeCounts counts = encode_to_shards(options, folder, tokenizers, std::move(text), shards, progress);
   if (counts.kept == 0)
     fail(ErrorKind::data,
-         fmt::format("no pair is left of {}: {}", counts.read, list_of(counts.dropped, options.filter)));
+         fmt::format("none of the {} pairs is left: {}", counts.read, list_of(counts.dropped, options.filter)));
 
   PackSummary summary{.counts = counts, .variants = options.variants, .manifest = shards.finish()};
   const Manifest& manifest = summary.manifest;

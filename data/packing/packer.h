@@ -1,8 +1,8 @@
-// data/packing/packer.h: `weft pack`: turns a parallel text into a packed corpus (docs/formats/shard-format.md).
+// data/packing/packer.h: packs a parallel text as a corpus (docs/formats/shard-format.md), for `weft pack`.
 //
-// The text is read twice: first to check it, count it and sample lines for the tokenizer, then to encode it
-// on all cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and
-// options give the same bytes for any number of threads. After an Error nothing remains of the output.
+// The text is read twice: first to check it, count it and sample lines for the tokenizer, then to encode it on all
+// cores. Pairs are shuffled globally on disk. Memory does not grow with the corpus. The same input and options give the
+// same bytes for any number of threads. After an Error, no part of the output remains.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct PackOptions {
   std::string source_tokenizer, target_tokenizer;  // existing models, one per side
   FilterOptions filter;
   VariantOptions variants;
-  int64_t documents = 0;     // max tokens of a side of joined consecutive sentences; 0: they are not joined
+  int64_t documents = 0;     // max tokens per side of joined sentences; 0 = sentences are not joined
   int64_t show_dropped = 0;  // pairs shown in the summary per fault
   int64_t shard_pairs = 100'000;
   uint64_t seed = 1;
@@ -40,11 +40,11 @@ struct PackSummary {
   EncodeCounts counts;
   VariantOptions variants;  // an append uses the corpus's variants
   Manifest manifest;
-  int64_t num_added_pairs = 0, num_added_shards = 0;  // without --append, all of the manifest's
+  int64_t num_added_pairs = 0, num_added_shards = 0;  // without --append, the manifest's totals
   int64_t bytes = 0;                                  // size of the added shards
 };
 
-// Called on the calling thread with the phase ("checking", "training the tokenizer", "encoding",
+// pack() calls this function on its own thread, with the phase ("checking", "training the tokenizer", "encoding",
 // "shuffling"), the work done and the total.
 using PackProgress = std::function<void(const char* phase, int64_t done, int64_t total)>;
 

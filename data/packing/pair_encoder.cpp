@@ -1,4 +1,4 @@
-// data/packing/pair_encoder.cpp: tasks encode chunks of lines; the results are taken in order.
+// data/packing/pair_encoder.cpp: encodes chunks of lines in parallel tasks, and takes the results in order.
 #include "data/packing/pair_encoder.h"
 
 #include <deque>
@@ -104,7 +104,7 @@ class ChunkEncoder {
     return filter_.of_tokens(pair);
   }
 
-  // Checks that a side has more than tags, because normalization may remove all characters of a side.
+  // Returns true if a side contains more than tags. Normalization may have removed all its characters.
   static bool has_text(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
     return ids.size() > num_leading_tags(ids, tokenizer);
   }
@@ -167,7 +167,7 @@ void add_side(SideCounts& sum, const SideCounts& part) {
   sum.bytes += part.bytes;
 }
 
-// Takes encoded chunks in order, and hands over their pairs or the joined pairs.
+// Takes encoded chunks in order, joins their pairs if requested, and passes the pairs to the sink.
 class ChunkSink {
  public:
   ChunkSink(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
@@ -235,7 +235,7 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
     encoded.take(std::move(chunk));
     done(encoded.counts().read);
   };
-  // One more task than threads keeps the cores busy while this thread reads and hands over.
+  // One task more than threads keeps the cores busy while this thread reads chunks and passes pairs on.
   const size_t most = static_cast<size_t>(options.threads) + (options.threads > 1 ? 1 : 0);
   TextPair last;
   for (;;) {

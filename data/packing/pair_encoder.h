@@ -1,6 +1,6 @@
 // data/packing/pair_encoder.h: encodes a parallel text into pairs of ids, on all cores, in line order.
 //
-// It holds a few chunks of lines in memory, regardless of the text's size.
+// Only a few chunks of lines are in memory at a time, regardless of the text's size.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct EncodeOptions {
   FilterOptions filter;
   std::vector<bool> duplicates;            // [pairs], or empty
   const PairVariants* variants = nullptr;  // null: one text per pair
-  int64_t show_dropped = 0;                // texts kept per fault
-  int64_t documents = 0;  // max tokens of joined consecutive pairs (document_joiner.h); 0: they are not joined
+  int64_t show_dropped = 0;                // dropped texts kept per fault
+  int64_t documents = 0;  // max tokens per side of joined pairs (document_joiner.h); 0 = pairs are not joined
   int threads = 1;
 };
 
@@ -31,18 +31,18 @@ struct SideCounts {  // counts over the pairs kept, before cutting
 };
 
 struct EncodeCounts {
-  int64_t read = 0, kept = 0, cut = 0;  // pairs; cut pairs are kept
-  int64_t plain_variants = 0;           // variants that did not fit and became the plain pair
+  int64_t read = 0, kept = 0, cut = 0;  // numbers of pairs; cut pairs are also kept
+  int64_t plain_variants = 0;           // variants that did not fit and were replaced by the plain pair
   int64_t borders = 0;                  // lines read with both sides empty, between documents
-  int64_t packed = 0;  // texts handed over: one per pair kept, fewer if they are joined, more with variants
+  int64_t packed = 0;  // texts passed to the sink: one per pair kept, fewer if joined, more with variants
   Drops dropped;
   SideCounts source, target;
   void add(EncodeCounts&& later);  // adds the counts of pairs that follow
 };
 
-// Calls sink(line number from 0, pair) for every kept or joined pair, on the calling thread, and done(lines so far)
-// from time to time. With variants, calls sink for each variant of the pair, one after the other. A variant that is
-// empty or longer than the filter allows is replaced by the plain pair. Variants are not joined.
+// Calls sink(line number, pair) for every kept or joined pair, on the calling thread, and done(lines so far) from time
+// to time. Lines are numbered from 0. With variants, calls sink for each variant of the pair, one after the other. A
+// variant that is empty or longer than the filter allows is replaced by the plain pair. Variants are not joined.
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
                           const std::function<void(int64_t, const PairIds&)>& sink,
                           const std::function<void(int64_t)>& done);

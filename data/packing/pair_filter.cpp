@@ -1,4 +1,4 @@
-// data/packing/pair_filter.cpp: the faults of a pair, each in one line.
+// data/packing/pair_filter.cpp: lists and finds the faults of a pair.
 #include "data/packing/pair_filter.h"
 
 #include <algorithm>
@@ -67,11 +67,11 @@ void check_filter_options(const FilterOptions& o) {
     fail(ErrorKind::usage,
          fmt::format("--min-length {}: must be between 1 and --max-length ({})", o.min_length, o.max_length));
   if (o.max_ratio != 0 && !(o.max_ratio >= 1))
-    fail(ErrorKind::usage, fmt::format("--max-ratio {}: must be at least 1, or 0 for any", o.max_ratio));
+    fail(ErrorKind::usage, fmt::format("--max-ratio {}: must be at least 1, or 0 for no limit", o.max_ratio));
   if (!(o.max_foreign >= 0 && o.max_foreign < 1))
     fail(ErrorKind::usage, fmt::format("--max-foreign {}: must be at least 0 and below 1", o.max_foreign));
   if (o.max_word < 0)
-    fail(ErrorKind::usage, fmt::format("--max-word {}: must be at least 1, or 0 for any", o.max_word));
+    fail(ErrorKind::usage, fmt::format("--max-word {}: must be at least 1, or 0 for no limit", o.max_word));
   require_known_scripts(o);
 }
 

@@ -35,7 +35,7 @@ struct FilterOptions {
   bool drop_identical = false, drop_duplicates = false;
   int64_t min_length = 1, max_length = 250;  // tokens per side
   OverLong over_long = OverLong::drop;
-  double max_ratio = 0;                      // max tokens of the longer side per token of the shorter; 0: any
+  double max_ratio = 0;                      // max tokens of the longer side per token of the shorter side; 0: any
   std::string source_script, target_script;  // in ScriptSet's syntax; "": any
   double max_foreign = 0.5;                  // max share of letters of other scripts
   int64_t max_word = 0;                      // max characters between white space; 0: any
@@ -43,17 +43,17 @@ struct FilterOptions {
   template <typename V>
   void fields(V& v) {
     v("max-length", max_length, "max tokens per sentence");
-    v("over-long", over_long, "if a sentence is longer: drop the pair, or cut the sentence");
-    v("min-length", min_length, "min tokens per sentence; pairs with a shorter one are dropped");
+    v("over-long", over_long, "what to do with sentences above --max-length: drop the pair, or cut the sentence");
+    v("min-length", min_length, "min tokens per sentence; drop pairs with a shorter sentence");
     v("max-ratio", max_ratio,
-      "drop pairs if one side has more than this many times as many tokens as the other; 0 = no limit");
+      "drop pairs if their longer side has more than this many times the tokens of the shorter side; 0 = no limit");
     v("drop-identical", drop_identical, "drop pairs whose two sides are equal");
     v("drop-duplicates", drop_duplicates, "drop pairs that equal an earlier pair");
     v("source-script", source_script,
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; drop pairs in other scripts");
     v("target-script", target_script, "Unicode script of the target; drop pairs in other scripts");
-    v("max-foreign", max_foreign, "max share of letters in other scripts; drop pairs with more");
-    v("max-word", max_word, "drop pairs with a word longer than this many characters, such as 40; 0 = any");
+    v("max-foreign", max_foreign, "max share of letters in other scripts than the given one; drop pairs with more");
+    v("max-word", max_word, "drop pairs with a word of more than this many characters, such as 40; 0 = no limit");
   }
 };
 
@@ -61,7 +61,7 @@ void check_filter_options(const FilterOptions& options);  // throws usage Errors
 bool is_active(Fault fault, const FilterOptions& options);
 std::string description(Fault fault, const FilterOptions& options);  // "a side is empty", "longer than 250 tokens"
 
-class PairFilter {  // does not find duplicates (data/packing/duplicates.h does)
+class PairFilter {  // finds all faults but duplicates (data/packing/duplicates.h)
  public:
   explicit PairFilter(const FilterOptions& options);
   std::optional<Fault> of_text(const TextPair& pair) const;
@@ -77,11 +77,11 @@ struct DroppedPair {
   TextPair text;
 };
 
-class Drops {  // number of pairs per fault, and the first few of them
+class Drops {  // counts the dropped pairs of each fault, and keeps the first few
  public:
   explicit Drops(int64_t num_kept_texts = 0) : num_kept_texts_(num_kept_texts) {}
   void add(Fault fault, int64_t number, const TextPair& pair);
-  void add(Drops&& later);  // adds the drops of pairs that follow
+  void add(Drops&& later);  // adds the drops of later pairs
   int64_t count(Fault fault) const { return of(fault).count; }
   const std::vector<DroppedPair>& first(Fault fault) const { return of(fault).first; }
 
@@ -95,7 +95,7 @@ class Drops {  // number of pairs per fault, and the first few of them
   std::array<Kind, kNumFaults> kinds_;
 };
 
-// Returns "3 dropped (a side is empty), 1 dropped (longer than 250 tokens)".
+// Returns a text such as "3 dropped (a side is empty), 1 dropped (longer than 250 tokens)".
 std::string list_of(const Drops& drops, const FilterOptions& options);
 
 }  // namespace weft

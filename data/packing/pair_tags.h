@@ -1,4 +1,4 @@
-// data/packing/pair_tags.h: checks the tags of a text's pairs before any of it is encoded.
+// data/packing/pair_tags.h: checks the tags of a text's pairs before any text is encoded.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace weft {
 
 class PairTags {
  public:
-  // Takes the tags that each side may have: the tags of its tokenizer, or the tags that will be reserved in it.
+  // `source` and `target` are the tags of each side's tokenizer, or the tags that will be reserved in it.
   PairTags(const PairFiles& files, std::vector<std::string> source, std::vector<std::string> target);
 
   // Throws a data Error with file and line for a tag that the tokenizer lacks, or a usage Error if an option gave the
@@ -26,7 +26,7 @@ class PairTags {
   };
   void check(const std::string& tags, Side& side) const;
 
-  std::string file_;  // the file of the columns
+  std::string file_;  // the file with columns
   int64_t line_ = 0;
   Side source_, target_;
 };

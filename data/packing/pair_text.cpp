@@ -32,10 +32,9 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
   for (const std::string& name : split_at_commas(names)) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(ErrorKind::usage,
-           fmt::format("--columns {}: '{}' is not a column; name source and target and, if present, weight, score, "
-                       "tag, target-tag and document, in the file's order, with - for unused columns",
-                       names, name));
+      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is not a column; give source, target, weight, score, tag, "
+                                         "target-tag, document and - (for unused columns) in the file's order",
+                                         names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is given twice", names, name));
@@ -57,7 +56,7 @@ std::vector<std::pair<const std::string*, std::vector<PairText::Column>>> PairTe
   const std::vector<Column> columns = inputs[0].second;
   const auto is_given = [&](const std::string& value, Column column, const char* option) {
     if (!value.empty() && std::find(columns.begin(), columns.end(), column) != columns.end())
-      fail(ErrorKind::usage, fmt::format("{}: --columns already names such a column: leave one out", option));
+      fail(ErrorKind::usage, fmt::format("{}: --columns already names such a column: leave out this option", option));
     return !value.empty();
   };
   if (is_given(files.weights, Column::weight, "--weights")) inputs.push_back({&files.weights, {Column::weight}});
@@ -131,7 +130,7 @@ void PairText::split(const Input& input, TextPair& pair) {
   }
   if (column < input.columns.size())
     fail(ErrorKind::data,
-         fmt::format("{}, line {}: {}, but --columns {} needs {}, separated by tabs", input.text.path(),
+         fmt::format("{}, line {}: found {}, but --columns {} needs {}, separated by tabs", input.text.path(),
                      input.text.num_lines(), column == 1 ? "one column" : fmt::format("{} columns", column),
                      column_names_, input.columns.size()));
 }

@@ -1,4 +1,4 @@
-// data/packing/pair_text.h: the pairs of a parallel text, from two files or from one with a pair on each line.
+// data/packing/pair_text.h: reads the pairs of a parallel text from two files, or from one file with a pair per line.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 namespace weft {
 
 struct PairFiles {
-  std::string source, target;             // files: line i of one translates line i of the other; or
-  std::string tsv;                        // file of tab-separated values, a pair per line
+  std::string source, target;             // two files, whose i-th lines form pair i; or:
+  std::string tsv;                        // a file of tab-separated values, with a pair on each line
   std::string columns = "source,target";  // names of the tsv's columns in their order; "-" for unused columns
   std::string weights, scores;            // files with one number per pair, unless the tsv contains them
   std::string tag, target_tag;  // tags in front of every source and target (data/tags.h), unless the tsv contains them
@@ -24,7 +24,7 @@ struct TextPair {
   std::string source, target;
   float weight = 1, score = 0;
   std::string tag, target_tag;   // names of tags with spaces between them, or empty
-  bool begins_document = false;  // the document column differs from the line before
+  bool begins_document = false;  // true if the document column differs from the previous line's
 };
 
 bool has_documents(const PairFiles& files);      // true if a column names documents; throws the Errors of PairText
@@ -35,20 +35,20 @@ class PairText {
   // Throws a usage Error for columns that are unknown, given twice or missing, and TextReader's Errors for files.
   explicit PairText(const PairFiles& files);
 
-  // Returns false at the end. Throws a data Error that names the line if it lacks columns or if a number is
-  // invalid, and one with both line counts if the files differ in length.
+  // Returns false at the end. Throws a data Error that names the line if the line lacks columns or has an invalid
+  // number, and a data Error with both line counts if the files differ in length.
   bool next(TextPair& pair);
 
   int64_t num_pairs() const;  // read so far
   int64_t bytes_read() const;
   int64_t file_bytes() const;
-  std::string name() const;  // name of its files, for messages
+  std::string name() const;  // names of the files, for messages
 
  private:
   enum class Column : uint8_t { source, target, weight, score, tag, target_tag, document, none };
   struct Input {
     TextReader text;
-    std::vector<Column> columns;  // columns of a line; if there is one, it is the whole line, with its tabs
+    std::vector<Column> columns;  // columns of a line; a single column is the complete line, including tabs
   };
   friend PairColumns columns_of(const PairFiles& files);
   friend bool has_documents(const PairFiles& files);
@@ -61,7 +61,7 @@ class PairText {
 
   std::string column_names_, line_;
   std::string document_;          // document of the last line
-  std::string tag_, target_tag_;  // tags of every pair, unless there is a column
+  std::string tag_, target_tag_;  // tags of every pair, unless a column contains them
   std::vector<Input> inputs_;
 };
 

@@ -1,4 +1,4 @@
-// data/packing/pair_variants.cpp: text first, then its segmentation.
+// data/packing/pair_variants.cpp: varies the text first, then its segmentation.
 #include "data/packing/pair_variants.h"
 
 #include <utility>
@@ -21,7 +21,7 @@ double alpha_for(PieceTable::Kind kind, const VariantOptions& o) {
 
 void check_probability(const char* option, double value) {
   if (!(value >= 0 && value < 1))
-    fail(ErrorKind::usage, fmt::format("{} {}: must be a probability from 0 to below 1", option, value));
+    fail(ErrorKind::usage, fmt::format("{} {}: must be a probability that is at least 0 and below 1", option, value));
 }
 
 std::string made_text(const Variants& variants, const char* option) {
@@ -52,7 +52,7 @@ void check_variant_options(const VariantOptions& o) {
     fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
   const bool varies = samples(o) || noise.rates.any() || noise.marks.any() || o.concatenate > 0;
   if (o.count > 0 && !varies)
-    fail(ErrorKind::usage, fmt::format("--variants {}: all variants would be the same; use --bpe-dropout, "
+    fail(ErrorKind::usage, fmt::format("--variants {}: all variants would be the same: add --bpe-dropout, "
                                        "--unigram-alpha, --noise, --insert or --concatenate",
                                        o.count));
   if (o.count == 0 && varies)
@@ -101,10 +101,9 @@ VariantOptions variant_options_of(const Variants& variants, const std::string& f
   for (const auto& [name, sides] : enum_names(SubwordSides()))
     if (made_text(variants, "subword-sides") == name) o.subword_sides = sides;
   if (variants_of(o).made_by != variants.made_by || variants.made_by.empty())
-    fail(ErrorKind::usage,
-         fmt::format(
-             "--append: {}/{} records no options for its variants, or unknown ones: pack the complete text again",
-             folder, kManifestFile));
+    fail(ErrorKind::usage, fmt::format("--append: {}/{} does not record how its variants were made, or records unknown "
+                                       "options: pack all text again",
+                                       folder, kManifestFile));
   return o;
 }
 

@@ -1,7 +1,7 @@
-// data/packing/pair_variants.h: variants of a pair for training: noise, marks to copy, and sampled segmentations.
+// data/packing/pair_variants.h: makes variants of a pair for training: noise, marks to copy, sampled segmentations.
 //
 // Variant v of pair i is a pure function of (seed, i, v) and of the text. All variants have the same distribution, and
-// none is always the plain pair. So the rates hold in every epoch, and any variant may serve all pairs of an epoch.
+// none is always the plain pair. So the rates hold in every epoch, whichever variant the epoch uses.
 #pragma once
 
 #include <cstdint>
@@ -36,43 +36,43 @@ struct VariantOptions {
   bool operator==(const VariantOptions&) const = default;
 };
 
-struct PairNoise {  // the parsed options; the parser throws usage Errors
+struct PairNoise {  // the parsed options; the constructor throws usage Errors
   explicit PairNoise(const VariantOptions& options);
   NoiseRates rates;
   std::set<TextNoise> target_cases;  // letter cases that also change the target
   MarkRates marks;
 };
 
-// Throws usage Errors, for example if an option does not suit the kind of the given models.
+// Both functions throw usage Errors, for example if an option does not suit the kind of the given models.
 void check_variant_options(const VariantOptions& options);
 void check_variant_models(const VariantOptions& options, const std::string& source_model,
                           const std::string& target_model);
 
 Variants variants_of(const VariantOptions& options);  // in the manifest's form
-// Converts back from the manifest of `folder`. Throws a usage Error if it does not record how its variants were made.
+// Converts options back from the manifest of `folder`. Throws a usage Error if the manifest does not record them all.
 VariantOptions variant_options_of(const Variants& variants, const std::string& folder);
 
 class PairVariants {  // several threads may call its functions
  public:
-  struct PlainPair {  // without noise; refers to the pair that it was made from
+  struct PlainPair {  // a pair without noise; refers to the arguments of prepare()
     const TextPair& text;
     const PairIds& ids;
-    std::string source, target;  // normalized, if their segmentation is sampled
+    std::string source, target;  // normalized text of sides whose segmentation is sampled
   };
 
-  // Keeps references to the tokenizers; the models are their files.
+  // Keeps references to the tokenizers. `source_model` and `target_model` are the tokenizers' files.
   PairVariants(const VariantOptions& options, uint64_t seed, const Tokenizer& source, const std::string& source_model,
                const Tokenizer& target, const std::string& target_model);
 
   int64_t count() const { return count_; }
   PlainPair prepare(const TextPair& text, const PairIds& ids) const;
-  // A side of the result may be empty or longer than the plain one. `before`: the previous pair, if it may be joined.
+  // A side of the result may be empty or longer than the plain side. `before`: the previous pair, if it may be joined.
   PairIds make(const PlainPair& plain, const TextPair* before, int64_t number, int64_t variant) const;
 
  private:
   struct Side {
     Side(const Tokenizer& tokenizer, const std::string& model, bool is_sampled, const VariantOptions& options);
-    // `normalised` is the normalized text, if it is known.
+    // `normalised` is the normalized text, or null if it is unknown.
     std::vector<int32_t> encode(const std::string& tags, const std::string& text, const std::string* normalised,
                                 CountedRandom random) const;
 
@@ -88,8 +88,8 @@ class PairVariants {  // several threads may call its functions
   Side source_, target_;
 };
 
-// Converts pairs to the letter cases of their first variant, without other noise. A tokenizer is trained on the
-// results, so that text in capitals is not split into single letters.
+// Converts pairs to the letter cases of their first variant, without other noise. The tokenizer is trained on the
+// converted pairs, so that it does not split text in capitals into single letters.
 class LetterCases {
  public:
   LetterCases(const VariantOptions& options, uint64_t seed);

@@ -57,7 +57,7 @@ void LineSampler::add(std::string_view line) {
 
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training) {
   if (lines.empty())
-    fail(ErrorKind::data, "no text to train a tokenizer on: every line is empty, or a filter drops it");
+    fail(ErrorKind::data, "there is no text to train a tokenizer: every line is empty, or dropped by a filter");
   LineIterator iterator(lines);
   std::string tags;
   for (const std::string& tag : training.tags) tags += (tags.empty() ? "" : ",") + tag;

@@ -1,7 +1,7 @@
 // data/packing/train_tokenizer.h: trains a SentencePiece model on sampled lines.
 //
-// The model is BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018): ids 0 unknown, 1 begin, 2 end of
-// sentence, 256 bytes, then characters and merges. Text is normalized by nmt_nfkc. The same lines give the same bytes.
+// The model is BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018), and normalizes text by nmt_nfkc.
+// Its ids are 0 unknown, 1 begin, 2 end of sentence, 256 bytes, characters and merges. Equal lines give equal models.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace weft {
 
-// A uniform sample of a stream of unknown length in bounded memory (reservoir sampling), a pure function of the lines
-// and the seed. It skips lines that SentencePiece would ignore (empty, or longer than 4,192 bytes).
+// Draws a uniform sample of lines in bounded memory (reservoir sampling), a pure function of the lines and the seed. It
+// skips lines that SentencePiece would ignore (empty lines, and lines longer than 4,192 bytes).
 class LineSampler {
  public:
   LineSampler(int64_t capacity, uint64_t seed) : capacity_(capacity), seed_(seed) {}
@@ -32,8 +32,8 @@ struct TokenizerTraining {
   std::vector<std::string> tags;       // reserved as control pieces (data/tags.h)
 };
 
-// Returns the model file's bytes. Throws a usage Error with the possible values of --vocab-size if the lines do not
-// suffice.
+// Returns the bytes of the model file. If the lines do not suffice for the vocabulary, or need a larger one, throws a
+// usage Error with the limit of --vocab-size.
 std::string train_tokenizer(const std::vector<std::string>& lines, const TokenizerTraining& training);
 
 }  // namespace weft

@@ -19,7 +19,7 @@ struct Hdf5File::Impl {
 
 namespace {
 
-constexpr size_t kChunkCache = 128 << 10;  // bytes per dataset: one chunk; Corpus caches pages of pairs above it
+constexpr size_t kChunkCache = 128 << 10;  // bytes per dataset, for one chunk; Corpus caches pages of pairs
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
   fail(ErrorKind::data, fmt::format("{}: {} (docs/formats/shard-format.md)", name, why));
@@ -29,7 +29,7 @@ void check_type(const Hdf5Handle& dataset, Hdf5File::Numbers numbers, const std:
   const Hdf5Handle type = check_hdf5(H5Dget_type(dataset), H5Tclose, name, "read its type");
   const bool integers = numbers == Hdf5File::Numbers::integers;
   if (H5Tget_class(type) != (integers ? H5T_INTEGER : H5T_FLOAT))
-    refuse(name, integers ? "is not made of integers" : "is not made of real numbers");
+    refuse(name, integers ? "does not contain integers" : "does not contain real numbers");
 }
 
 void check_storage(const Hdf5Handle& dataset, const std::string& name) {
@@ -45,7 +45,7 @@ void check_storage(const Hdf5Handle& dataset, const std::string& name) {
     const H5Z_filter_t filter =
         H5Pget_filter2(list, static_cast<unsigned>(i), &flags, &num_values, nullptr, 0, nullptr, &config);
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32)
-      refuse(name, fmt::format("has filter {}, which is not deflate, shuffle or Fletcher32", filter));
+      refuse(name, fmt::format("uses filter {}, which is not deflate, shuffle or Fletcher32", filter));
   }
 }
 
@@ -65,7 +65,7 @@ Hdf5File::Hdf5File(int descriptor, std::string name) : impl_(std::make_unique<Im
   const Hdf5Lock lock;
   impl_->name = std::move(name);
   const Hdf5Handle access = check_hdf5(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, impl_->name, "prepare opening it");
-  // Shards never change under their final name, and locks fail on some network file systems.
+  // Files are not locked, because shards never change and locks fail on some network file systems.
   H5Pset_file_locking(access, false, true);
   check_hdf5(H5Pset_cache(access, 0, /*slots=*/31, kChunkCache, 0.75), impl_->name, "prepare opening it");
   const std::string path = fmt::format("/proc/self/fd/{}", descriptor);
@@ -145,8 +145,8 @@ void Hdf5Dataset::read(uint64_t first, uint64_t count, float* out) const { read(
 void Hdf5Dataset::read(uint64_t first, uint64_t count, int64_t memory_type, void* out) const {
   if (count == 0) return;
   if (first > impl_->size || count > impl_->size - first)
-    fail(ErrorKind::data,
-         fmt::format("{}: elements {} to {} requested, it has {}", impl_->name, first, first + count, impl_->size));
+    fail(ErrorKind::data, fmt::format("{}: elements {} to {} requested, but it has only {}", impl_->name, first,
+                                      first + count, impl_->size));
   const Hdf5Lock lock;
   const hsize_t start = first, length = count;
   check_hdf5(H5Sselect_hyperslab(impl_->space, H5S_SELECT_SET, &start, nullptr, &length, nullptr), impl_->name,

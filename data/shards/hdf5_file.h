@@ -1,8 +1,8 @@
-// data/shards/hdf5_file.h: reads the plain HDF5 of shards: scalar attributes and one-dimensional numbers.
+// data/shards/hdf5_file.h: reads the HDF5 of shards: scalar attributes and one-dimensional datasets of numbers.
 //
-// Opening a dataset refuses what docs/formats/shard-format.md forbids: links, external or virtual storage, foreign
-// filters, other types. Every Error has the kind data and names the file and the dataset. Several threads may read,
-// each its own file; calls into the library are serialized.
+// dataset() refuses what docs/formats/shard-format.md forbids: links, external or virtual storage, other filters, other
+// types. Every Error has the kind data and names the file and the dataset. Several threads may read different files at
+// the same time; a lock serializes their calls into the library.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ class Hdf5Dataset {
   const std::string& name() const;  // "shard-00000.h5, dataset source_pieces"
   uint64_t size() const;
 
-  // Reads elements [first, first + count). A value outside the type's range becomes the nearest one inside.
+  // Reads elements [first, first + count). A value outside the range of the type becomes the nearest value in this
+  // range.
   void read(uint64_t first, uint64_t count, int32_t* out) const;
   void read(uint64_t first, uint64_t count, uint64_t* out) const;
-  void read(uint64_t first, uint64_t count, float* out) const;  // only for `reals`
+  void read(uint64_t first, uint64_t count, float* out) const;  // only for datasets of reals
 
  private:
   friend class Hdf5File;
@@ -40,7 +41,7 @@ class Hdf5File {
   ~Hdf5File();
   Hdf5File(Hdf5File&&) noexcept;
 
-  std::vector<std::string> datasets() const;  // names in the root group; throws if it contains anything else
+  std::vector<std::string> datasets() const;  // datasets in the root group; throws if it contains other things
   uint64_t number_attribute(const char* attribute) const;
   std::string text_attribute(const char* attribute) const;
   enum class Numbers { integers, reals };

@@ -1,4 +1,4 @@
-// data/shards/hdf5_handle.cpp: the lock around HDF5, and its error stack as one line.
+// data/shards/hdf5_handle.cpp: locks HDF5, and converts its error stack to one line.
 #include "data/shards/hdf5_handle.h"
 
 #include "tensor/error.h"
@@ -25,7 +25,7 @@ std::string innermost_error() {
 
 Hdf5Lock::Hdf5Lock() : lock_(hdf5_mutex()) {
   static const bool no_plugins = H5PLset_loading_state(0) >= 0;  // a shard must not make the library load code
-  require(no_plugins, ErrorKind::internal, "HDF5 cannot switch its plugins off");
+  require(no_plugins, ErrorKind::internal, "cannot switch off HDF5's plugins");
   thread_local bool quiet = false;
   if (!quiet) quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
 }

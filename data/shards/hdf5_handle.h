@@ -1,7 +1,7 @@
-// data/shards/hdf5_handle.h: the only access to HDF5: identifiers that close themselves, checked calls, and one lock.
+// data/shards/hdf5_handle.h: wraps HDF5 with identifiers that close themselves, checked calls, and one lock.
 //
-// Internal to data/shards/. HDF5 may be built without thread safety, so every call is made under an Hdf5Lock. The lock
-// also keeps the library from printing its error stack. Instead, check_hdf5() puts the innermost line into our Error.
+// It is internal to data/shards/. HDF5 may be built without thread safety, so every call is made under an Hdf5Lock. The
+// lock also keeps the library from printing its error stack; check_hdf5() throws an Error with the innermost line.
 #pragma once
 
 #include <hdf5.h>

@@ -1,6 +1,6 @@
-// data/shards/hdf5_image.cpp: HDF5's in-memory driver. The buffer is captured when the library frees it on closing.
+// data/shards/hdf5_image.cpp: uses HDF5's in-memory driver, and takes over its buffer when the file is closed.
 //
-// (H5Fget_file_image would do, but in 1.10 it clears the superblock's status flags without updating the checksum.)
+// H5Fget_file_image is not used, because in 1.10 it clears the superblock's status flags but keeps their checksum.
 #include "data/shards/hdf5_image.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr hsize_t kChunkElements = 16384;     // elements: a page of pairs touch
 constexpr size_t kMemoryIncrement = 1 << 20;  // growth of the in-memory file
 const std::string kName = "a shard in memory";
 
-// Plain memory functions, except that the buffer of a closing file goes to `*udata` instead of free().
+// Returns plain memory functions, except that the buffer of a closing file goes to `*udata` instead of free().
 H5FD_file_image_callbacks_t keep_buffer_in(void** buffer) {
   return {.image_malloc = [](size_t size, H5FD_file_image_op_t, void*) { return std::malloc(size); },
           .image_memcpy = [](void* to, const void* from, size_t size, H5FD_file_image_op_t,

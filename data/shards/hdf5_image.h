@@ -1,7 +1,7 @@
-// data/shards/hdf5_image.h: an HDF5 file made in memory, with the same bytes for the same content.
+// data/shards/hdf5_image.h: makes an HDF5 file in memory, with the same bytes for the same content.
 //
-// The library never touches the disk. So our own write(2) notices a full disk, rather than HDF5 while it writes
-// metadata, and HDF5 never has a half-written file open. Memory: the size of the file.
+// The library never touches the disk. So on a full disk, our own write(2) fails, and never HDF5 while it writes
+// metadata. Memory: the size of the file.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class Hdf5Image {
 
   void add_numbers(const char* name, const std::vector<float>& values);  // compressed
 
-  std::string_view finish();  // the bytes of the file, valid as long as this object; nothing can be added afterwards
+  std::string_view finish();  // returns the file's bytes, which live as long as this object; the last call
 
  private:
   struct Impl;

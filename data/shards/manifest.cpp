@@ -16,14 +16,14 @@ namespace weft {
 namespace {
 
 using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;  // as it is written
+using OrderedJson = nlohmann::ordered_json;  // keeps the order of keys
 
 constexpr const char* kFormat = "weft corpus";
 constexpr int64_t kNewestVersion = 3;
 constexpr uintmax_t kMaxBytes = 64 << 20;
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
-// One JSON object of the manifest; every getter's Error names the field and the file.
+// Wraps one JSON object of the manifest. The Error of every getter names the field and the file.
 class Fields {
  public:
   Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
@@ -80,8 +80,8 @@ std::string text_of(const std::string& path) {
   const uintmax_t size = std::filesystem::file_size(path, error);
   if (error)
     fail(ErrorKind::data,
-         fmt::format("{}: {}; a packed corpus is a folder made by `weft pack`", path, error.message()));
-  if (size > kMaxBytes) fail(ErrorKind::data, fmt::format("{} is larger than 64 MB; this is not a manifest", path));
+         fmt::format("{}: {}; give the folder of a corpus that `weft pack` made", path, error.message()));
+  if (size > kMaxBytes) fail(ErrorKind::data, fmt::format("{} is larger than 64 MB, so it is not a manifest", path));
   return read_file(path);
 }
 
@@ -92,7 +92,7 @@ ShardEntry read_shard_entry(const Json& json, const std::string& path) {
                    .num_pairs = fields.count("num_pairs"),
                    .source_tokens = fields.count("source_pieces"),
                    .target_tokens = fields.count("target_pieces")};
-  if (entry.num_pairs == 0) fields.bad("num_pairs", "is 0: a shard holds at least one pair");
+  if (entry.num_pairs == 0) fields.bad("num_pairs", "is 0, but a shard contains at least one pair");
   return entry;
 }
 
@@ -101,11 +101,11 @@ PairColumns read_columns(const Fields& fields) {
   const Json& names = fields.get("columns");
   if (!names.is_array()) fields.bad("columns", "is not an array");
   for (const Json& name : names) {
-    if (name != "weight" && name != "score") fields.bad("columns", "names something other than weight and score");
+    if (name != "weight" && name != "score") fields.bad("columns", "contains something other than weight and score");
     bool& column = name == "weight" ? columns.weight : columns.score;
-    if (std::exchange(column, true)) fields.bad("columns", "names something twice");
+    if (std::exchange(column, true)) fields.bad("columns", "contains the same column twice");
   }
-  if (!columns.any()) fields.bad("columns", "is empty: such a corpus has version 1");
+  if (!columns.any()) fields.bad("columns", "is empty, but only version 1 has no columns");
   return columns;
 }
 
@@ -115,13 +115,13 @@ Variants read_variants(const Fields& fields, const std::string& path) {
   if (variants.count < 1 || variants.count > kMaxVariants) entry.bad("count", "is not a whole number from 1 to 1000");
   if (!entry.get("made_by").is_object()) entry.bad("made_by", "is not an object");
   for (const auto& [option, value] : entry.get("made_by").items()) {
-    if (!value.is_string()) entry.bad("made_by", "holds something other than strings");
+    if (!value.is_string()) entry.bad("made_by", "contains something other than strings");
     variants.made_by[option] = value.get<std::string>();
   }
   return variants;
 }
 
-// Counts are below 2^53 and a manifest below 64 MB has less than 2^20 shards, so unsigned sums cannot wrap unnoticed.
+// Every count is at most 2^53, and the loop ends when the sum is larger, so the unsigned sum cannot wrap.
 void check_sum(const Fields& fields, const char* key, const std::vector<ShardEntry>& shards,
                int64_t ShardEntry::*member) {
   uint64_t sum = 0;
@@ -216,7 +216,7 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
   if (m.columns.score) json["columns"].push_back("score");
   if (m.variants.count > 0)
     json["variants"] = {{"count", m.variants.count}, {"made_by", OrderedJson(m.variants.made_by)}};
-  // A file name in `creation` need not be valid UTF-8: replace invalid bytes, rather than fail at the very end.
+  // A file name in `creation` may not be UTF-8. Invalid bytes are replaced, because packing must not fail at its end.
   const std::string text = json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   write_file_atomically((std::filesystem::path(folder) / kManifestFile).string(), text);
 }
@@ -239,7 +239,7 @@ void write_manifest(const std::string& folder, const Manifest& manifest, const C
 void extend_manifest(const std::string& folder, const Manifest& manifest, const Creation& added) {
   const OrderedJson old = OrderedJson::parse(read_file((std::filesystem::path(folder) / kManifestFile).string()));
   OrderedJson creation = old.value("creation", OrderedJson::object());
-  if (!creation.is_object()) creation = OrderedJson::object();  // the file of other software may have another type
+  if (!creation.is_object()) creation = OrderedJson::object();  // other software may have written a different type
   if (!creation["appended"].is_array()) creation["appended"] = OrderedJson::array();
   creation["appended"].push_back(json_of(added));
   write(folder, manifest, creation);

@@ -1,7 +1,7 @@
-// data/shards/manifest.h: manifest.json of a packed corpus: the contents of the folder, each file with its SHA-256.
+// data/shards/manifest.h: reads and writes manifest.json of a packed corpus, which lists its files with their SHA-256.
 //
-// Format: docs/formats/shard-format.md. A manifest that was read is consistent: names are plain, counts are in range
-// and add up. It is written last and atomically, so a folder without a manifest is not a corpus.
+// Format: docs/formats/shard-format.md. read_manifest() checks that names are plain, and that counts are in range and
+// add up. The manifest is written last and atomically, so a folder without a manifest is not a corpus.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct ShardEntry {
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;
 };
 
-struct Creation {  // how a corpus was made; for people who read the file, never parsed
+struct Creation {  // how a corpus was made; for people who read the file, and never parsed
   std::string source_file, target_file;
   uint64_t seed = 0;
   bool shuffled = true;
@@ -28,10 +28,10 @@ struct Creation {  // how a corpus was made; for people who read the file, never
   int64_t shard_pairs = 0;
   std::string tag, target_tag;                           // tags of every pair
   int64_t documents = 0;                                 // max tokens of joined sentences
-  std::vector<std::pair<std::string, int64_t>> dropped;  // reasons of further filters, and numbers of pairs
+  std::vector<std::pair<std::string, int64_t>> dropped;  // reasons, and numbers of dropped pairs
 };
 
-struct PairColumns {  // numbers stored per pair of a corpus
+struct PairColumns {  // the numbers that a corpus stores per pair
   bool weight = false, score = false;
   bool any() const { return weight || score; }
   bool operator==(const PairColumns&) const = default;
@@ -40,7 +40,7 @@ std::string names_of(PairColumns columns);  // "weight, score", "none"
 
 struct Variants {                              // alternative texts of the same pair
   int64_t count = 0;                           // 0: one text per pair
-  std::map<std::string, std::string> made_by;  // options of `weft pack`
+  std::map<std::string, std::string> made_by;  // options of `weft pack`, by name
 };
 inline constexpr int64_t kMaxVariants = 1000;
 
@@ -59,7 +59,7 @@ struct Manifest {
 
   int64_t num_variants() const { return std::max<int64_t>(1, variants.count); }
   int64_t num_sentences() const { return num_pairs * num_variants(); }  // sentences per side
-  // Mean tokens of a side per epoch, with eos: an epoch contains one variant of each pair.
+  // Both return the mean tokens per side and epoch, with eos. An epoch contains one variant of each pair.
   int64_t source_rows() const { return source_tokens / num_variants() + num_pairs; }
   int64_t target_rows() const { return target_tokens / num_variants() + num_pairs; }
 };

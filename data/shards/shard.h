@@ -1,8 +1,8 @@
-// data/shards/shard.h: one token shard (docs/formats/shard-format.md): sentence pairs as ids, end to end, with offsets.
+// data/shards/shard.h: reads and writes token shards (docs/formats/shard-format.md): pairs as ids, with offsets.
 //
 // ShardBuilder collects pairs and writes them as one file, completely or not at all. ShardReader checks the file's
-// SHA-256 before HDF5 opens it, then every count and offset before using it. Errors have the kind data and name file
-// and dataset.
+// SHA-256 before HDF5 opens the file, and every count and offset before it is used. Errors have the kind data and name
+// the file and the dataset.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace weft {
 
 struct PairIds {
   std::vector<int32_t> source, target;  // tokens, without bos and eos
-  float weight = 1, score = 0;          // only in corpora with these columns
+  float weight = 1, score = 0;          // stored only if the corpus has these columns
 };
 struct PairLength {
   int32_t source = 0, target = 0;  // numbers of tokens
@@ -37,7 +37,7 @@ class ShardBuilder {
  public:
   explicit ShardBuilder(ShardHeader header);
 
-  void add(const PairIds& pair);  // REQUIRES: all variants of a pair come one after the other
+  void add(const PairIds& pair);  // REQUIRES: the variants of a pair are added one after the other
   int64_t num_pairs() const { return static_cast<int64_t>(variants_.back().source.offsets.size()) - 1; }
   ShardEntry write(const std::string& folder, const std::string& file);  // leaves the builder empty
 
@@ -53,11 +53,11 @@ class ShardBuilder {
 
   ShardHeader header_;
   std::vector<Texts> variants_;          // at least one
-  size_t next_ = 0;                      // the variant that add() gets
+  size_t next_ = 0;                      // the variant that add() takes next
   std::vector<float> weights_, scores_;  // empty without the column
 };
 
-struct PairRun {  // pairs, flat
+struct PairRun {  // consecutive pairs, end to end
   struct Side {
     std::vector<uint64_t> offsets = {0};
     std::vector<int32_t> ids;
@@ -78,7 +78,7 @@ struct FileIdentity {  // changes when a file is written or replaced
 
 class ShardReader {  // keeps the file open during its lifetime
  public:
-  // Does not compute the digest of a file that is still `verified`; sets `verified` after a check.
+  // Checks the digest and sets `verified`, unless `verified` is already the identity of the file.
   ShardReader(const std::string& folder, const ShardEntry& entry, const ShardHeader& header,
               std::optional<FileIdentity>& verified);
   ~ShardReader();

@@ -22,7 +22,7 @@ constexpr uint64_t kMaxSentence = INT32_MAX;
 FileIdentity identity_of(int descriptor, const std::string& path) {
   struct stat status;
   if (fstat(descriptor, &status) != 0)
-    fail(ErrorKind::io, fmt::format("cannot read the state of {}: {}", path, std::strerror(errno)));
+    fail(ErrorKind::io, fmt::format("cannot read the file status of {}: {}", path, std::strerror(errno)));
   const auto nanoseconds = [](const timespec& t) { return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
   return {.device = status.st_dev,
           .inode = status.st_ino,
@@ -62,9 +62,9 @@ class Side {  // one side of a shard
     offsets_.read(static_cast<uint64_t>(first), values.size(), values.data());
     for (size_t i = 0; i + 1 < values.size(); ++i)
       if (values[i + 1] <= values[i] || values[i + 1] - values[i] > kMaxSentence || values[i + 1] > ids_.size())
-        fail(ErrorKind::data, fmt::format("{}: offsets {} and {} ({}, {}) do not bound a sentence", offsets_.name(),
-                                          first + static_cast<int64_t>(i), first + static_cast<int64_t>(i) + 1,
-                                          values[i], values[i + 1]));
+        fail(ErrorKind::data, fmt::format("{}: offsets {} and {} are {} and {}, which do not bound a sentence",
+                                          offsets_.name(), first + static_cast<int64_t>(i),
+                                          first + static_cast<int64_t>(i) + 1, values[i], values[i + 1]));
     return values;
   }
 
@@ -75,7 +75,7 @@ class Side {  // one side of a shard
     ids_.read(begin, run.ids.size(), run.ids.data());
     for (const int32_t id : run.ids)
       if (id < 0 || id >= vocabulary_)
-        fail(ErrorKind::data, fmt::format("{}: id {} is not in the vocabulary of {}", ids_.name(), id, vocabulary_));
+        fail(ErrorKind::data, fmt::format("{}: id {} is outside the vocabulary of {}", ids_.name(), id, vocabulary_));
     for (uint64_t& offset : run.offsets) offset -= begin;
     return run;
   }
@@ -83,21 +83,21 @@ class Side {  // one side of a shard
  private:
   static void check_size(const Hdf5Dataset& dataset, int64_t wanted) {
     if (dataset.size() != static_cast<uint64_t>(wanted))
-      fail(ErrorKind::data, fmt::format("{}: has {} elements, must have {}", dataset.name(), dataset.size(), wanted));
+      fail(ErrorKind::data, fmt::format("{}: has {} elements instead of {}", dataset.name(), dataset.size(), wanted));
   }
 
   Hdf5Dataset ids_, offsets_;
   int64_t vocabulary_;
 };
 
-class PairNumbers {  // one number per pair; none if the shard lacks the column
+class PairNumbers {  // reads one number per pair, or none if the shard lacks the column
  public:
   PairNumbers(const Hdf5File& file, const char* dataset, bool present, int64_t num_pairs, float least) : least_(least) {
     if (!present) return;
     numbers_.emplace(file.dataset(dataset, Hdf5File::Numbers::reals));
     if (numbers_->size() != static_cast<uint64_t>(num_pairs))
       fail(ErrorKind::data,
-           fmt::format("{}: has {} elements, must have {}", numbers_->name(), numbers_->size(), num_pairs));
+           fmt::format("{}: has {} elements instead of {}", numbers_->name(), numbers_->size(), num_pairs));
   }
 
   std::vector<float> read(int64_t first, int64_t count) const {
@@ -107,7 +107,7 @@ class PairNumbers {  // one number per pair; none if the shard lacks the column
     return values;
   }
   void read(int64_t first, int64_t count, float* out) const {
-    require(numbers_.has_value(), ErrorKind::internal, "a column is read that the shard lacks");
+    require(numbers_.has_value(), ErrorKind::internal, "the shard lacks the column that is read");
     numbers_->read(static_cast<uint64_t>(first), static_cast<uint64_t>(count), out);
     for (int64_t i = 0; i < count; ++i)
       if (!std::isfinite(out[i]) || out[i] < least_)
@@ -157,7 +157,7 @@ struct ShardReader::Impl {
     if (header.columns.score) wanted.insert(wanted.begin(), "scores");
     if (header.columns.weight) wanted.emplace_back("weights");
     if (names != wanted)
-      fail(ErrorKind::data, fmt::format("{}: must contain the {} datasets of a shard and nothing else", path,
+      fail(ErrorKind::data, fmt::format("{}: must contain exactly the {} datasets of a shard", path,
                                         header.columns.any() ? fmt::format("{}", wanted.size()) : "four"));
     return file;
   }

@@ -1,7 +1,7 @@
-// data/subword/bpe_dropout.cpp: byte-pair encoding whose merges are left out at random.
+// data/subword/bpe_dropout.cpp: encodes text with BPE, and leaves out merges at random.
 //
-// Candidates, pairs of adjacent symbols whose joined text is a piece, are taken by rank from a queue. A candidate that
-// is left out does not return; later merges next to it create new ones.
+// A candidate is a pair of adjacent symbols whose joined text is a piece. A queue yields the candidates by rank. A
+// candidate that is left out does not return to the queue, but later merges next to it create new candidates.
 #include <queue>
 #include <unordered_map>
 
@@ -12,17 +12,17 @@ namespace weft {
 namespace {
 
 struct Symbol {
-  std::string_view text;  // empty: merged into the symbol before
+  std::string_view text;  // empty once merged into the previous symbol
   int previous = -1, next = -1;
-  bool is_whole = false;  // user-defined: takes no part in merges
+  bool is_whole = false;  // a user-defined piece, which is never merged
 };
 
 struct Candidate {
   int left = 0, right = 0;
   float score = 0;
-  size_t size = 0;  // bytes of the joined text when it was found: a symbol that has grown since makes it stale
+  size_t size = 0;  // bytes of the joined text; a symbol that grows later makes the candidate stale
 
-  bool operator<(const Candidate& other) const {  // true if it is taken later
+  bool operator<(const Candidate& other) const {  // true if `other` is taken first
     return score < other.score || (score == other.score && left > other.left);
   }
 };
@@ -69,13 +69,13 @@ class Segmentation {
   void find_candidate(int left, int right) {
     if (left < 0 || right < 0 || at(left).is_whole || at(right).is_whole) return;
     const size_t size = at(left).text.size() + at(right).text.size();
-    const int32_t id = pieces_.find({at(left).text.data(), size});  // symbols are adjacent in one text
+    const int32_t id = pieces_.find({at(left).text.data(), size});  // the symbols are adjacent in the text
     if (id < 0) return;
     queue_.push({left, right, pieces_[id].score, size});
     if (pieces_[id].type == Piece::unused) parts_[{at(left).text.data(), size}] = at(left).text.size();
   }
 
-  // Appends a piece. A piece that merges produce but that is not a token is split into its parts again.
+  // Appends the id of a piece. If merges have produced a piece that is not a token, splits it into its parts again.
   void append(std::string_view text, std::vector<int32_t>& ids) const {
     const int32_t id = pieces_.find(text);
     if (id < 0) return pieces_.append_unknown(text, ids);
@@ -89,7 +89,7 @@ class Segmentation {
   const PieceTable& pieces_;
   std::vector<Symbol> symbols_;
   std::priority_queue<Candidate> queue_;
-  std::unordered_map<std::string_view, size_t> parts_;  // bytes of an unused piece's left part
+  std::unordered_map<std::string_view, size_t> parts_;  // per unused piece, the bytes of its left part
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// data/subword/counted_random.h: random numbers of a sentence: a pure function of (seed, sentence, visit, purpose).
+// data/subword/counted_random.h: draws random numbers, as a pure function of (seed, sentence, visit, purpose).
 #pragma once
 
 #include "tensor/random.h"
@@ -7,11 +7,11 @@ namespace weft {
 
 class CountedRandom {
  public:
-  // REQUIRES: `sentence` is below 2^40. `visit` counts earlier uses; `purpose` is purpose_of() a stable name.
+  // REQUIRES: `sentence` is below 2^40. `visit` counts its earlier uses, and `purpose` is purpose_of(a fixed name).
   CountedRandom(uint64_t seed, uint64_t sentence, uint32_t visit, uint32_t purpose)
       : seed_(seed), first_(sentence << 24), visit_(visit), purpose_(purpose) {}
 
-  // Returns a number in [0, 1): one of 2^26.
+  // Returns the next number in [0, 1). REQUIRES: at most 2^26 numbers are drawn.
   double uniform() {
     const uint32_t lane = count_ % 4;
     if (lane == 0) bits_ = philox(seed_, first_ + count_ / 4, visit_, purpose_);

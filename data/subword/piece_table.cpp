@@ -12,13 +12,13 @@
 namespace weft {
 namespace {
 
-// One field of a message: its number, and its value as a number or as bytes.
+// Holds one field of a Protocol Buffers message: its number, and its value as a number or as bytes.
 struct ProtoField {
   uint64_t number = 0, value = 0;
   std::string_view bytes;
 };
 
-// Takes the fields of a message off its bytes, one by one.
+// Reads the fields of a message one by one.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view bytes) : rest_(bytes) {}
@@ -92,11 +92,11 @@ uint64_t load(const char* bytes) {
 }
 
 uint64_t mixed(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15;  // the golden ratio's fraction
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   return hash ^ hash >> 32;
 }
 
-// Hashes the text's bytes, eight at a time. The last words may overlap.
+// Hashes the text eight bytes at a time. The words that cover its last bytes may overlap.
 uint64_t hash_of(std::string_view text) {
   uint64_t hash = text.size();
   const char* next = text.data();
@@ -112,8 +112,8 @@ uint64_t hash_of(std::string_view text) {
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
   const uint64_t kind = read(model, name);
   if (kind != unigram && kind != bpe)
-    fail(ErrorKind::data, fmt::format("{} is a word or character model, with only one segmentation per sentence: "
-                                      "subword sampling needs a bpe or unigram model",
+    fail(ErrorKind::data, fmt::format("{} is a word or character model, but subword sampling needs a BPE or unigram "
+                                      "model, which has several segmentations per sentence",
                                       name));
   kind_ = static_cast<Kind>(kind);
 
@@ -123,7 +123,7 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
     const Piece& piece = pieces_[i];
     const auto id = static_cast<int32_t>(i);
     if (piece.type == Piece::unknown) unknown_ = id;
-    if (piece.type == Piece::byte && first_byte_ < 0) first_byte_ = id;  // 256 of them, in order
+    if (piece.type == Piece::byte && first_byte_ < 0) first_byte_ = id;  // 256 ids in a row
     if (piece.type == Piece::unknown || piece.type == Piece::control || piece.type == Piece::byte) continue;
     add_to_index(id);
     longest_ = std::max(longest_, piece.text.size());
@@ -133,7 +133,7 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
   }
 }
 
-// Fills pieces_ and returns the model's kind, which may be one that we do not support.
+// Fills pieces_ and returns the model's kind, which may be unsupported.
 uint64_t PieceTable::read(std::string_view model, const std::string& name) {
   bool is_broken = false;
   uint64_t kind = unigram;
@@ -171,7 +171,7 @@ size_t PieceTable::slot_of(std::string_view text) const {
 void PieceTable::add_to_index(int32_t id) {
   const std::string& text = (*this)[id].text;
   Slot& slot = slots_[slot_of(text)];
-  if (slot.id < 0) slot = {static_cast<uint32_t>(hash_of(text) >> 32), id};  // the first of equal pieces counts
+  if (slot.id < 0) slot = {static_cast<uint32_t>(hash_of(text) >> 32), id};  // of equal pieces, the first counts
 }
 
 int32_t PieceTable::find(std::string_view text) const { return text.size() > longest_ ? -1 : slots_[slot_of(text)].id; }

@@ -1,9 +1,9 @@
-// data/subword/piece_table.h: the pieces of a SentencePiece model, with scores and types, and the model's kind.
-// Sampling segmentations needs these, but SentencePiece's interface does not provide them.
+// data/subword/piece_table.h: reads the pieces of a SentencePiece model with their scores and types, and the model's
+// kind. Sampling needs this data, but SentencePiece's interface does not provide it.
 //
-// They are read from the model file, a Protocol Buffers message (sentencepiece_model.proto): ModelProto has pieces in
-// field 1 (piece = 1, score = 2, type = 3) and the trainer's settings in field 2 (model_type = 3, byte_fallback = 35).
-// A file that is not such a message throws a data Error.
+// A model file is a Protocol Buffers message, ModelProto of sentencepiece_model.proto. Its field 1 is a piece (piece =
+// 1, score = 2, type = 3), and field 2 the trainer's settings (model_type = 3, byte_fallback = 35). If the file is not
+// such a message, the constructor throws a data Error.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ class PieceTable {
   Kind kind() const { return kind_; }
   bool has_bytes() const { return first_byte_ >= 0; }
   const Piece& operator[](int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
-  // Returns the id of a piece of text (normal, user-defined or unused), or -1 if there is none.
+  // Returns the id of the normal, user-defined or unused piece with this text, or -1 if there is none.
   int32_t find(std::string_view text) const;
-  // Returns the size in bytes of the longest user-defined piece (never divided) at the start of `text`, or 0.
+  // Returns the bytes of the longest user-defined piece at the start of `text`, or 0. Such pieces are never divided.
   size_t user_defined_prefix(std::string_view text) const;
   // Appends the ids of a character that no piece contains: its bytes, or the unknown id.
   void append_unknown(std::string_view character, std::vector<int32_t>& ids) const;
@@ -48,8 +48,8 @@ class PieceTable {
 
   Kind kind_ = unigram;
   std::vector<Piece> pieces_;
-  // A hash table with open addressing, four times as large as needed. Most texts that are looked up are not pieces,
-  // which one slot usually shows.
+  // This hash table with open addressing has at least four slots per piece. Most texts that are looked up are not
+  // pieces, and then one slot is usually enough to find that out.
   struct Slot {
     uint32_t tag = 0;  // the upper half of the hash
     int32_t id = -1;

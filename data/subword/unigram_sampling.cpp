@@ -1,6 +1,6 @@
-// data/subword/unigram_sampling.cpp: draws a path through the lattice of a sentence's segmentations with probability
-// proportional to the product of its pieces' probabilities to the power of `exponent` (Kudo 2018, eq. 8). It sums over
-// all paths to each position forwards, then draws pieces from the end backwards.
+// data/subword/unigram_sampling.cpp: draws a path through the lattice of a sentence's segmentations. The probability of
+// a path is the product of its pieces' probabilities to the power of `exponent`, normalized (Kudo 2018, eq. 8). A
+// forward pass sums over all paths to each position; a backward pass then draws pieces.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 constexpr int32_t kUnknownCharacter = -1;
-constexpr double kUnknownPenalty = 10;  // as in SentencePiece, below the lowest score of a piece
+constexpr double kUnknownPenalty = 10;  // subtracted from the lowest score of a piece, as in SentencePiece
 
 struct Arc {
   size_t begin = 0;
@@ -27,7 +27,7 @@ double log_add(double a, double b) {
 // Returns the arcs that end at each byte.
 std::vector<std::vector<Arc>> arcs_of(const PieceTable& pieces, std::string_view text) {
   std::vector<std::vector<Arc>> ends(text.size() + 1);
-  size_t next_whole = 0;  // start of the next user-defined piece: it is never divided, and no other one overlaps it
+  size_t next_whole = 0;  // start of the next user-defined piece, which no other piece overlaps
   for (size_t begin = 0; begin < text.size();) {
     if (const size_t whole = pieces.user_defined_prefix(text.substr(begin)); whole > 0) {
       ends[begin + whole].push_back({begin, pieces.find(text.substr(begin, whole)), 0});
@@ -59,7 +59,7 @@ std::vector<std::vector<Arc>> arcs_of(const PieceTable& pieces, std::string_view
 std::vector<int32_t> sample_unigram(const PieceTable& pieces, std::string_view text, double exponent,
                                     CountedRandom& random) {
   const std::vector<std::vector<Arc>> ends = arcs_of(pieces, text);
-  std::vector<double> sums(text.size() + 1, -std::numeric_limits<double>::infinity());  // sums are logarithms
+  std::vector<double> sums(text.size() + 1, -std::numeric_limits<double>::infinity());  // logarithms
   sums[0] = 0;
   for (size_t end = 1; end <= text.size(); ++end)
     for (const Arc& arc : ends[end]) sums[end] = log_add(sums[end], sums[arc.begin] + exponent * arc.score);

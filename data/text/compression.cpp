@@ -1,4 +1,4 @@
-// data/text/compression.cpp: recognizes the kind, and unpacks complete texts.
+// data/text/compression.cpp: recognizes the kind of compression, and unpacks complete texts.
 #include "data/text/compression.h"
 
 #include "data/text/decompressors.h"

@@ -1,6 +1,6 @@
-// data/text/compression.h: text packed with gzip (RFC 1952), zstd (RFC 8878) or xz, recognized by its first bytes.
+// data/text/compression.h: unpacks text that was packed with gzip (RFC 1952), zstd (RFC 8878) or xz.
 //
-// Each kind may contain several parts, one after the other: members, frames or streams.
+// Packed data may consist of several consecutive parts: members of gzip, frames of zstd, or streams of xz.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace weft {
 
 enum class Compression : uint8_t { none, gzip, zstd, xz };
 
-Compression compression_of(std::string_view bytes);  // needs the first six bytes; no text starts like packed data
+Compression compression_of(std::string_view bytes);  // looks at the first six bytes; no text starts like packed data
 const char* name_of(Compression compression);
 
 struct UnpackError {  // what Decompressor throws
@@ -26,15 +26,15 @@ class Decompressor {
   virtual ~Decompressor() = default;
 
   // Takes bytes from the front of `packed` and returns how many bytes of text it wrote to out[0 .. size). An empty
-  // `packed` means that no more follow; a result of 0 then means that all text was written.
+  // `packed` means that the data ends; a result of 0 then means that all text was written.
   virtual size_t next(std::string_view& packed, char* out, size_t size) = 0;
   virtual bool between_parts() const = 0;  // true if the data may end here
 };
 
 std::unique_ptr<Decompressor> make_decompressor(Compression compression);  // REQUIRES: not `none`
 
-// Unpacks data in memory. Text that is not packed is returned unchanged. Throws a data Error if `name` is damaged or
-// cut off. (data/text/text_reader.h reads files of any size line by line.)
+// Unpacks `bytes`, the content of the file `name`. Returns `bytes` unchanged if they are not packed. Throws a data
+// Error if the packed data is damaged or cut off. (data/text/text_reader.h reads files of any size line by line.)
 std::string unpacked(std::string bytes, const std::string& name);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// data/text/decompressors.h: one decompressor per library. Internal to data/text/.
+// data/text/decompressors.h: declares one decompressor per library. It is internal to data/text/.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// data/text/gzip.cpp: zlib's inflate over consecutive members.
+// data/text/gzip.cpp: unpacks consecutive gzip members with zlib's inflate.
 #include <zlib.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class GzipDecompressor : public Decompressor {
   GzipDecompressor(const GzipDecompressor&) = delete;
   GzipDecompressor& operator=(const GzipDecompressor&) = delete;
 
-  // gzread would treat anything after a member that is not a member as the end of the file, and would lose the rest.
+  // gzread is not used, because it takes other data after a member for the end of the file, and loses the rest.
   size_t next(std::string_view& packed, char* out, size_t size) override {
     constexpr size_t kMax = std::numeric_limits<uInt>::max();
     if (packed.empty() && between_parts_) return 0;

@@ -1,7 +1,7 @@
-// data/text/letter_case.h: upper case and title case of Unicode text; lower_case() is in data/text/unicode.h.
+// data/text/letter_case.h: converts text to upper case and title case. (lower_case() is in data/text/unicode.h.)
 //
-// Mappings follow Python's str.upper ("ß" becomes "SS") in any context and language. Bytes that are not UTF-8 pass
-// through.
+// The mappings are those of Python's str.upper ("ß" becomes "SS"), for all languages. Bytes that are not UTF-8 stay
+// unchanged.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace weft {
 
 std::string upper_case(std::string_view text);
-// Converts words (separated by white space) to lower case, but their first non-punctuation character to upper case.
+// Converts text to lower case, except each word's first character that is not punctuation, which becomes upper case.
 std::string title_case(std::string_view text);
 
 }  // namespace weft

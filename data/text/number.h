@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Returns nothing if the text is not a number, contains more than a number, or is out of T's range or not finite.
+// Returns nothing unless the complete text is one finite number in the range of T.
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};

@@ -1,4 +1,4 @@
-// data/text/scripts.cpp: names of scripts, and a look-up of each letter.
+// data/text/scripts.cpp: parses names of scripts, and looks up the script of each letter.
 #include "data/text/scripts.h"
 
 #include <fmt/ranges.h>
@@ -18,8 +18,8 @@ using unicode_tables::kScriptNames;
 using unicode_tables::kScripts;
 using unicode_tables::ScriptRange;
 
-// Returns the range that contains the letter, or null if it is not a letter of one script. `last` is the range found
-// before: neighboring letters are mostly in the same range.
+// Returns the range that contains c, or null if c is not a letter of exactly one script. `last`, the range of the
+// letter before, is tried first, because neighboring letters are mostly in the same range.
 const ScriptRange* script_range(char32_t c, const ScriptRange* last) {
   if (last && c >= last->first && c <= last->last) return last;
   const auto after = std::upper_bound(std::begin(kScripts), std::end(kScripts), c,

@@ -1,4 +1,4 @@
-// data/text/text_line.h: requirements on a line of text, for every command that reads text.
+// data/text/text_line.h: checks a line of text, for every command that reads text.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// Throws a data Error unless the line is UTF-8 without NUL bytes. It names the text (a file's path or "standard
-// input"), the line number, counted from 1, the byte, and a remedy.
+// Throws a data Error unless the line is UTF-8 without NUL bytes. The message contains `name` (a file's path or
+// "standard input"), the line number (from 1), the byte, and a remedy.
 void require_text(std::string_view line, const std::string& name, int64_t number);
 
 }  // namespace weft

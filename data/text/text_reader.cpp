@@ -1,4 +1,4 @@
-// data/text/text_reader.cpp: lines of plain text and of packed files.
+// data/text/text_reader.cpp: reads lines of plain and packed text.
 #include "data/text/text_reader.h"
 
 #include <cerrno>
@@ -30,7 +30,7 @@ struct TextReader::Impl {
     if (std::filesystem::is_directory(status)) fail(ErrorKind::data, fmt::format("{} is a folder: give a file", path));
     if (!std::filesystem::is_regular_file(status))
       fail(ErrorKind::data,
-           fmt::format("{} is not a regular file (text is read twice, so a pipe does not work)", path));
+           fmt::format("{} is not a regular file: save the text in a file, because it is read twice", path));
     size = static_cast<int64_t>(std::filesystem::file_size(path));
     file.open(path, std::ios::binary);
     if (!file) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
@@ -39,7 +39,7 @@ struct TextReader::Impl {
     if (compression != Compression::none) decompressor = make_decompressor(compression);
   }
 
-  void read_packed() {  // nothing is left unread at the end of the file
+  void read_packed() {  // leaves `unread` empty at the end of the file
     file.read(packed.data(), kBuffer);
     if (file.bad()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     unread = {packed.data(), static_cast<size_t>(file.gcount())};
@@ -87,7 +87,7 @@ struct TextReader::Impl {
       if (line.size() + length > kMaxLine) {
         ++num_lines;
         fail(ErrorKind::data,
-             fmt::format("{}, line {}: longer than 1 MiB; one sentence per line is expected", path, num_lines));
+             fmt::format("{}, line {}: the line is longer than 1 MiB; put one sentence on each line", path, num_lines));
       }
       line.append(start, length);
       begin += length + (newline ? 1 : 0);
@@ -102,7 +102,7 @@ struct TextReader::Impl {
   std::ifstream file;
   Compression compression = Compression::none;
   std::unique_ptr<Decompressor> decompressor;  // null for plain text
-  std::vector<char> packed, buffer;            // contents of the file; text
+  std::vector<char> packed, buffer;            // bytes of the file; bytes of the text
   std::string_view unread;                     // the unread part of `packed`
   size_t begin = 0, end = 0;
 };

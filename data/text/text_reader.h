@@ -1,7 +1,7 @@
-// data/text/text_reader.h: the lines of a text file, plain or packed with gzip, zstd or xz, as valid UTF-8.
+// data/text/text_reader.h: reads the lines of a text file, which may be packed with gzip, zstd or xz.
 //
-// A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. Invalid
-// UTF-8, a NUL byte, a line above 1 MiB, and damaged or truncated packed data throw a data Error with file and line.
+// A line ends with LF or CR LF; the last line may lack this end. A byte order mark at the start is skipped. A data
+// Error with file and line reports invalid UTF-8, a NUL byte, a line above 1 MiB, and damaged or truncated packed data.
 #pragma once
 
 #include <cstdint>

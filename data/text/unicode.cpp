@@ -1,4 +1,4 @@
-// data/text/unicode.cpp: UTF-8, white space, categories and lower case; only the lower-case rule for sigma has context.
+// data/text/unicode.cpp: handles UTF-8, white space, categories and lower case (with context for sigma only).
 #include "data/text/unicode.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kSigma = 0x3C3, kFinalSigma = 0x3C2;
 constexpr char32_t kCapitalIWithDot = 0x130, kDotAbove = 0x307;
 
-// Returns the last range that starts at or before c, or the end.
+// Returns the range that contains c, or the end of the table.
 template <typename R, size_t N>
 const R* range_of(const R (&table)[N], char32_t c) {
   const R* after = std::upper_bound(std::begin(table), std::end(table), c,
@@ -39,7 +39,7 @@ char32_t lower(char32_t c) {
   return c + range->delta;
 }
 
-// A sigma ends a word if a cased letter precedes it and none follows it. Ignorable characters are skipped.
+// A sigma ends a word if a cased letter precedes it and no cased letter follows it, apart from ignorable characters.
 bool is_final_sigma(const std::vector<CodePoint>& text, size_t position) {
   auto before = std::find_if_not(text.rend() - position, text.rend(),
                                  [](const CodePoint& c) { return is_case_ignorable(c.value); });

@@ -1,7 +1,7 @@
-// data/text/unicode.h: the Unicode that scores need: code points of UTF-8, white space, categories, lower case.
+// data/text/unicode.h: provides the Unicode that scores need: UTF-8 code points, white space, categories, lower case.
 //
-// White space and lower case follow Python (str.split, str.lower), categories its package regex, because these define
-// sacreBLEU. tests/reference/unicode_tables.py makes the tables. A byte that is not UTF-8 is passed on as a character.
+// White space and lower case follow Python's str.split and str.lower, and categories follow its package regex, as in
+// sacreBLEU. tests/reference/unicode_tables.py makes the tables. A byte that is not UTF-8 counts as a character.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,6 @@ std::string_view trim_right(std::string_view text);                  // removes 
 std::vector<std::string_view> split_words(std::string_view text);    // splits at white space; views into `text`
 std::string join_words(const std::vector<std::string_view>& words);  // puts one space between words
 
-std::string lower_case(std::string_view text);  // full mapping: a character may become two, a final sigma its own form
+std::string lower_case(std::string_view text);  // full mapping: one character may become two
 
 }  // namespace weft

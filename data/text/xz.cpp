@@ -1,4 +1,4 @@
-// data/text/xz.cpp: liblzma's decoder over consecutive streams with their padding.
+// data/text/xz.cpp: uses liblzma to unpack consecutive xz streams and the padding between them.
 #include <lzma.h>
 
 #include "data/text/decompressors.h"
@@ -11,7 +11,7 @@ constexpr uint64_t kXzMemory = 256 << 20;  // `xz -9` needs 65 MiB
 
 [[noreturn]] void fail_xz(lzma_ret status) {
   if (status == LZMA_MEMLIMIT_ERROR) throw UnpackError{"needs too much memory", "a dictionary above 256 MiB"};
-  if (status == LZMA_MEM_ERROR) throw UnpackError{"needs too much memory", "none is left"};
+  if (status == LZMA_MEM_ERROR) throw UnpackError{"needs too much memory", "no memory is left"};
   throw UnpackError{"is damaged", status == LZMA_FORMAT_ERROR ? "no xz data" : "corrupt data"};
 }
 
@@ -41,7 +41,7 @@ class XzDecompressor : public Decompressor {
 
  private:
   lzma_stream stream_ = LZMA_STREAM_INIT;
-  bool complete_ = false;  // only the end of the file ends concatenated streams
+  bool complete_ = false;  // more streams may follow until the file ends
 };
 
 }  // namespace

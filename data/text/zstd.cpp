@@ -1,4 +1,4 @@
-// data/text/zstd.cpp: libzstd's decoder; refuses windows above 128 MiB (--long=28 or more), as zstd does by default.
+// data/text/zstd.cpp: unpacks zstd frames with libzstd, and refuses windows above 128 MiB, as zstd does by default.
 #include <zstd.h>
 #include <zstd_errors.h>
 

@@ -1,4 +1,4 @@
-// launch/commands/average.cpp: `weft average`: averages the weights of several checkpoints into a new checkpoint.
+// launch/commands/average.cpp: `weft average` averages the weights of several checkpoints into a new checkpoint.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,13 +38,13 @@ struct AverageRequest {
 bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   Options options(
       "average RUN --last N --output DIR  |  RUN --best N --output DIR  |  CHECKPOINT ... --output DIR\n\n"
-      "Averages the weights of several checkpoints into a new checkpoint, which often translates better.\n\n"
+      "Averages the weights of several checkpoints into a new checkpoint, which often translates better than each.\n\n"
       "  weft average runs/mine --last 3 --output runs/mine-average");
-  options.positional("PATH", r.paths, "a run's folder with --last or --best, or two or more checkpoints of one model");
-  options.add("last", r.last, "average the newest N checkpoints of the run (train.keep_last sets how many it keeps)");
+  options.positional("PATH", r.paths, "a run's folder (with --last or --best), or several checkpoints of one model");
+  options.add("last", r.last, "average the run's N newest checkpoints (train.keep_last sets how many a run keeps)");
   options.add("best", r.best,
-              "average the N best checkpoints of the run by the metric of train.keep_best (train.keep_best_checkpoints "
-              "sets how many it keeps)");
+              "average the run's N best checkpoints by the metric in train.keep_best (train.keep_best_checkpoints sets "
+              "how many a run keeps)");
   options.add("output", r.output, "new or empty folder for the averaged checkpoint");
   options.add("force", r.force, "replace an earlier average in --output");
   options.add("raw-weights", r.raw_weights,
@@ -57,14 +57,14 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   const bool of_run = options.given("last") || options.given("best");
   if (options.given("last") && options.given("best")) fail(ErrorKind::usage, "--last and --best cannot be combined");
   if (of_run && (r.last < 0 || r.best < 0 || r.last + r.best < 1))
-    fail(ErrorKind::usage, fmt::format("--{} needs the number of checkpoints to average, at least 1",
+    fail(ErrorKind::usage, fmt::format("--{} must be the number of checkpoints to average, at least 1",
                                        options.given("last") ? "last" : "best"));
   if (of_run && r.paths.size() != 1)
     fail(ErrorKind::usage,
          fmt::format("--last and --best choose among the checkpoints of one run: give one folder, not {}",
                      r.paths.size()));
   if (!of_run && r.paths.size() < 2)
-    fail(ErrorKind::usage, "an average needs two or more checkpoints, or a run's folder with --last N or --best N");
+    fail(ErrorKind::usage, "too few checkpoints: give at least two, or a run's folder with --last N or --best N");
   return true;
 }
 
@@ -75,8 +75,8 @@ std::string root_of_run(const std::string& run) {
 
 [[noreturn]] void too_few(const std::string& run, size_t found, const char* what, const char* option, int64_t wanted) {
   fail(ErrorKind::usage,
-       fmt::format("--{} {}: {} keeps only {} {}{}: give a smaller number, or let runs save and keep more "
-                   "(train.save_every, {})",
+       fmt::format("--{} {}: {} contains only {} {}{}; give a smaller number, or let the run save and keep more "
+                   "checkpoints (train.save_every, {})",
                    option, wanted, run, found, what, found == 1 ? "" : "s",
                    option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
 }
@@ -97,7 +97,7 @@ std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
 
 TrainState state_of(const std::string& folder) { return TrainState::from_json(read_checkpoint_state(folder), folder); }
 
-// Judges by the newest checkpoint's metric and the validations in the run's log. On a tie the later checkpoint wins.
+// Ranks the checkpoints by the metric of the newest one, with values from the log. On a tie, the later checkpoint wins.
 std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   const std::vector<std::string> folders = folders_of_run(run);
   const std::string log = run + "/log.jsonl";
@@ -116,7 +116,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
       scored.emplace_back(found->second, folder);
   if (scored.empty())
     fail(ErrorKind::usage,
-         fmt::format("--best: no checkpoint of {} has a validation with the metric {}: use --last", run, rule->text()));
+         fmt::format("--best: no checkpoint of {} has a validation with the metric {}; use --last", run, rule->text()));
   if (std::ssize(scored) < count) too_few(run, scored.size(), "validated checkpoint", "best", count);
   std::sort(scored.rbegin(), scored.rend());
   std::vector<std::string> best;
@@ -125,7 +125,7 @@ std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
   return best;
 }
 
-// Returns the folders in the order of their steps, so the order of the arguments does not matter.
+// Returns the folders in the order of their steps, so that the order of the arguments does not matter.
 std::vector<std::string> chosen(const AverageRequest& r) {
   std::vector<std::string> folders;
   if (r.last > 0) {
@@ -139,7 +139,7 @@ std::vector<std::string> chosen(const AverageRequest& r) {
   for (const std::string& folder : folders) {
     const std::string real = fs::canonical(folder).string();
     if (!by_step.emplace(std::pair(read_checkpoint_manifest(folder).step, real), folder).second)
-      fail(ErrorKind::usage, fmt::format("{} is given twice", folder));
+      fail(ErrorKind::usage, fmt::format("the checkpoint {} is given twice", folder));
   }
   folders.clear();
   for (const auto& [place, folder] : by_step) folders.push_back(folder);
@@ -154,7 +154,7 @@ void require_same_options(const std::string& folder, const std::string& other) {
                                               folder, other, o.name, printable(o.from), printable(o.to)));
 }
 
-// True if the folder contains only checkpoints without optimizer state, such as `weft average` and `weft import` write.
+// True if the folder contains only checkpoints without optimizer state, as written by `weft average` and `weft import`.
 bool holds_weights_alone(const std::string& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -170,25 +170,25 @@ bool holds_weights_alone(const std::string& folder) {
 void make_room(const AverageRequest& r, const std::vector<std::string>& folders) {
   std::error_code error;
   if (step_of_folder(fs::path(r.output).filename().string()))
-    fail(ErrorKind::usage, fmt::format("--output {} is reserved for checkpoints of runs: give another name", r.output));
+    fail(ErrorKind::usage,
+         fmt::format("--output {} has a name reserved for checkpoints of runs: give a different name", r.output));
   if (!fs::exists(fs::symlink_status(r.output, error))) return;
   if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
   if (fs::is_empty(r.output)) return;
   if (!r.force)
     fail(ErrorKind::usage,
-         fmt::format("--output {} already exists: give the name of a new folder, or --force", r.output));
+         fmt::format("--output {} already exists: give a new folder, or --force to replace an average", r.output));
   if (!holds_weights_alone(r.output))
-    fail(ErrorKind::usage, fmt::format("--output {} contains more than an averaged checkpoint, so --force does not "
-                                       "replace it: give the name of a new folder",
-                                       r.output));
+    fail(ErrorKind::usage,
+         fmt::format("--output {} is not replaced, because it contains more than an average: give a new folder",
+                     r.output));
   for (const std::string& folder : folders)
     if (fs::equivalent(fs::path(folder).parent_path(), r.output, error))
       fail(ErrorKind::usage,
-           fmt::format("--output {} contains {}, an input of the average: give the name of a new folder", r.output,
-                       folder));
+           fmt::format("--output {} contains {}, which is to be averaged: give a new folder", r.output, folder));
 }
 
-// Returns a temporary folder if an earlier average must stay in place until the new one is complete.
+// Returns a temporary folder if an earlier average must stay in place until the new average is complete.
 std::string folder_to_write(const std::string& output) {
   if (!fs::exists(output) || fs::is_empty(output)) return output;
   std::string beside = temporary_name(output);

@@ -1,4 +1,4 @@
-// launch/commands/bench.cpp: `weft bench`: measures the training speed of this machine.
+// launch/commands/bench.cpp: `weft bench` measures the training speed of this machine.
 #include <cstdio>
 
 #include "launch/commands.h"
@@ -18,9 +18,10 @@ constexpr char kUsage[] =
 Measures this machine's training speed for about 20 seconds, without a corpus:
   peak             FLOP/s of the processor's multiply-add instructions on all threads, or of a GPU's
                    fastest square matrix product
-  matrix products  FLOP/s of the products in the model's layers, as a percentage of the peak
+  matrix products  FLOP/s of the matrix products in the model's layers, also as a percentage of the peak
   ops              GB/s of every other op of a block, compared with a copy of the same size
-  a step           time of forward, backward, optimizer and each part, with sentences as long as in news text
+  a step           time of the forward and backward pass, the optimizer and each part of the model, for sentences
+                   as long as in news text
   tokens/s, MFU    target tokens per second, and the model's FLOP/s as a percentage of the peak
   all-reduce       GB/s between several ranks
 
@@ -30,7 +31,7 @@ Measures this machine's training speed for about 20 seconds, without a corpus:
   weft launch -n 2 bench --parallel.tp=2 --json    two ranks, as JSON (docs/hardware/bench.md)
   weft launch -n 2 bench --machine > here.cfg      a machine file for `weft plan` (docs/hardware/plan.md)
 
-Run it on an idle machine: it warns if the machine was too busy for reliable numbers.)";
+Run the command on an idle machine. It prints a warning if the machine was too busy for reliable numbers.)";
 
 struct BenchOptions {
   RunConfig config;
@@ -50,12 +51,12 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   Options options(kUsage);
   options.add("config", file, ".cfg file of a run; options on the command line override it");
   options.add("device", into.config.device, kDeviceSentence);
-  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16; see train.precision");
+  options.add("precision", into.config.train.precision, "auto, f32, bf16 or f16, as in train.precision");
   options.add("cuda_graph", into.config.train.cuda_graph,
-              "GPUs: replay steps as CUDA graphs: auto, true or false; see train.cuda_graph");
+              "whether to replay steps as CUDA graphs on GPUs: auto, true or false; see train.cuda_graph");
   options.add("tune_gemm", into.config.train.tune_gemm,
-              "GPUs: time the algorithms of each matrix product first and use the fastest; see train.tune_gemm");
-  options.add("vocabulary", into.vocabulary, "size of each vocabulary; 0 = as in --config, or 8000 without it");
+              "on GPUs, first time the algorithms of each matrix product, and use the fastest; see train.tune_gemm");
+  options.add("vocabulary", into.vocabulary, "size of each vocabulary; 0 = size in --config, or 8000 without --config");
   options.add("seconds", into.seconds, "total time for measurements in seconds; each measurement runs at least once");
   options.add("json", into.json, "print JSON");
   options.add("machine", into.machine, "print the measurements as a .cfg file for `weft plan --machine`");
@@ -67,12 +68,12 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
 }
 
 void check(const BenchOptions& o) {
-  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
+  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("--vocabulary must be at least 0, but is {}", o.vocabulary));
   if (o.machine && o.json)
-    fail(ErrorKind::usage, "--machine prints a .cfg file, but --json prints JSON: give one of them");
+    fail(ErrorKind::usage, "--machine prints a .cfg file, but --json prints JSON: give only one of them");
   if (o.machine && o.config.parallel.zero != 0)
-    fail(ErrorKind::usage, "--machine measures ranks that update all parameters: leave out parallel.zero");
-  if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0 or more", o.seconds));
+    fail(ErrorKind::usage, "--machine needs ranks that each update all parameters: leave out --parallel.zero");
+  if (o.seconds < 0) fail(ErrorKind::usage, fmt::format("--seconds must be at least 0, but is {}", o.seconds));
 }
 
 std::string machine_text(const BenchReport& report) {

@@ -1,4 +1,4 @@
-// launch/commands/bleu.cpp: `weft bleu`: computes BLEU, chrF and TER, confidence intervals and paired tests.
+// launch/commands/bleu.cpp: `weft bleu` computes BLEU, chrF and TER, confidence intervals and paired tests.
 #include <fmt/format.h>
 
 #include <string>
@@ -30,13 +30,13 @@ ScoredTexts read(const BleuRequest& r) {
     set.references.push_back(read_scored_file(file));
     for (size_t s = 0; s < set.names.size(); ++s)
       if (set.references.back().size() != set.hypotheses[s].size())
-        fail(ErrorKind::data, fmt::format("{} has {} lines, but {} has {}: line i of each must belong to sentence i",
+        fail(ErrorKind::data, fmt::format("{} has {} lines, but {} has {}: line i of both must belong to sentence i",
                                           set.names[s], set.hypotheses[s].size(), file, set.references.back().size()));
   }
   return set;
 }
 
-// Prints no progress in the first second, because the work may take less.
+// Prints no progress in the first second, because the work often takes less time.
 ProgressOutput patient_output(bool quiet) {
   ProgressOutput out = ProgressOutput::standard(quiet);
   out.write = [write = out.write, seconds = out.seconds, begin = out.seconds()](std::string_view text) {

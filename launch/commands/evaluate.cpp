@@ -1,4 +1,4 @@
-// launch/commands/evaluate.cpp: `weft evaluate`: translates and scores test sets, and prints a table or JSON.
+// launch/commands/evaluate.cpp: `weft evaluate` translates and scores test sets, and prints a table or JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,16 +38,16 @@ struct TestSet {
   std::string name;
   std::vector<std::string> sources, references, translations;
   TranslationScore score;
-  int64_t num_cut = 0;  // sources that were too long for the model
+  int64_t num_cut = 0;  // sources that were cut because they were too long for the model
 };
 
 bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& options) {
   r.model.add_to(options);
-  options.add("source", r.sources, "text to translate, one sentence per line; repeatable for several sets");
-  options.add("reference", r.references, "reference translation; the n-th belongs to the n-th --source");
-  options.add("name", r.names, "name of the n-th set; default: the name of its source file");
-  options.add("output", r.output, "folder for the translations, one NAME.txt per set");
-  options.add("samples", r.samples, "number of translations per set to show with source and reference");
+  options.add("source", r.sources, "text to translate, one sentence per line; repeat the option for several sets");
+  options.add("reference", r.references, "reference translation; the n-th reference belongs to the n-th source");
+  options.add("name", r.names, "name of a set; the n-th name belongs to the n-th source; default: the file's name");
+  options.add("output", r.output, "folder for the translations, with one file NAME.txt per set");
+  options.add("samples", r.samples, "number of translations per set to show with their sources and references");
   options.add("json", r.json, "print one JSON object instead of text");
   r.tags.add_to(options);
   options.add("documents", r.documents,
@@ -57,11 +57,11 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "reference"}) options.require(name);
   if (r.sources.size() != r.references.size() || (!r.names.empty() && r.names.size() != r.sources.size()))
-    fail(ErrorKind::usage, fmt::format("{} times --source, {} times --reference, {} times --name: each set needs one "
-                                       "source and one reference, and names are needed for all sets or for none",
+    fail(ErrorKind::usage, fmt::format("--source is given {} times, --reference {} times, --name {} times: give each "
+                                       "option once per set (you can leave out all names)",
                                        r.sources.size(), r.references.size(), r.names.size()));
-  if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
-  if (r.samples < 0) fail(ErrorKind::usage, fmt::format("samples = {}: give 0 or more", r.samples));
+  if (r.documents < 0) fail(ErrorKind::usage, fmt::format("--documents must be at least 0, but is {}", r.documents));
+  if (r.samples < 0) fail(ErrorKind::usage, fmt::format("--samples must be at least 0, but is {}", r.samples));
   return true;
 }
 
@@ -73,7 +73,7 @@ std::vector<std::string> names_of_sets(const EvaluateRequest& r) {
   for (const std::string& name : names)
     if (name.empty() || name.find('/') != std::string::npos || !seen.insert(name).second)
       fail(ErrorKind::usage,
-           fmt::format("'{}' cannot be a set's name: give each set a different --name, without slashes", name));
+           fmt::format("'{}' cannot be the name of a set: give each set a different --name without slashes", name));
   return names;
 }
 
@@ -88,7 +88,7 @@ void refuse_output_over_input(const EvaluateRequest& r, const std::vector<std::s
         std::error_code not_there;
         if (std::filesystem::equivalent(output, file, not_there))
           fail(ErrorKind::usage,
-               fmt::format("--output {} would replace --{} {}: give a different folder, or a different --name for "
+               fmt::format("--output {} would overwrite --{} {}: give a different folder, or a different --name for "
                            "the set",
                            r.output, option, file));
       }
@@ -202,7 +202,7 @@ void translate_and_score(std::vector<TestSet>& sets, Translator& translator, con
 void print_cut_lines(const std::vector<TestSet>& sets, const Translator& translator) {
   for (const TestSet& set : sets)
     if (set.num_cut > 0)
-      fmt::print(stderr, "weft: {}: lines cut because they were longer than {} tokens: {}\n", set.name,
+      fmt::print(stderr, "weft: {}: lines that were longer than {} tokens and were cut: {}\n", set.name,
                  translator.longest_source(), set.num_cut);
 }
 
@@ -212,7 +212,7 @@ int run_evaluate(const CommandContext& context) {
   EvaluateRequest request;
   Options options(
       "evaluate --checkpoint PATH --source FILE --reference FILE [--source FILE2 --reference FILE2 ...]\n\n"
-      "Translates one or more test sets and prints their BLEU and chrF.\n\n"
+      "Translates one or more test sets and prints BLEU and chrF of the translations.\n\n"
       "  weft evaluate --checkpoint runs/mine --source test.en --reference test.de --samples 5");
   if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;

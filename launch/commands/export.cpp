@@ -1,4 +1,4 @@
-// launch/commands/export.cpp: `weft export`: writes a checkpoint's model to a folder for a different program.
+// launch/commands/export.cpp: `weft export` writes a checkpoint's model to a folder for a different program.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -41,8 +41,8 @@ bool parse(const std::vector<std::string>& args, ExportRequest& r) {
   options.add("checkpoint", r.checkpoint, kCheckpointSentence);
   options.add(
       "format", r.format,
-      "ctranslate2; huggingface (for Hugging Face's transformers); marian; or pytorch (nn.Transformer's weights "
-      "and a Python module that translates)");
+      "program that will load the model: ctranslate2, huggingface (transformers), marian, or pytorch (weights of "
+      "nn.Transformer and a Python module that translates)");
   options.add("output", r.output, "new folder for the model");
   options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("force", r.force, "replace the folder of an earlier export");
@@ -76,7 +76,7 @@ void write_folder(const ExportRequest& r, const LoadedModel& model) {
   fmt::print("{}: {}; {}\n", r.output, fmt::join(names, ", "), format_bytes(bytes));
   fmt::print("  {} parameters of {}, step {}\n", with_commas(model.replica().params().global_numel()), model.folder(),
              model.step());
-  fmt::print("  docs/deploy.md shows how to translate with it\n");
+  fmt::print("  docs/deploy.md shows how to translate with this folder\n");
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ int run_export(const CommandContext& context) {
   const Mesh mesh(*alone, config.parallel);
   const LoadedModel model(folder, config, mesh, weights_to_use(request.raw_weights, folder));
   write_folder(request, model);
-  if (!request.raw_weights && has_average(folder)) fmt::print("  contains the moving average (train.ema)\n");
+  if (!request.raw_weights && has_average(folder)) fmt::print("  contains the weights' moving average (train.ema)\n");
   return 0;
 }
 

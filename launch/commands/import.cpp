@@ -1,4 +1,4 @@
-// launch/commands/import.cpp: `weft import`: makes a checkpoint at step 0 from another program's weights.
+// launch/commands/import.cpp: `weft import` makes a checkpoint at step 0 from another program's weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ struct ImportRequest {
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
 
-// True if the folder does not exist, is empty, or contains only temporary folders, which killed imports left behind and
-// the next save removes.
+// True if the folder does not exist, is empty, or contains only temporary folders. Killed imports leave such folders
+// behind, and the next save removes them.
 bool is_free(const std::string& path) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(path, error))) return true;
@@ -40,7 +40,7 @@ bool is_free(const std::string& path) {
                                [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
 }
 
-// If --weights names a folder, uses its weights, and its tokenizers unless others are given.
+// If --weights is a folder, takes the weights from it, and also the tokenizers unless options name tokenizers.
 void take_files_of_folder(ImportRequest& r) {
   if (std::error_code none; !fs::is_directory(r.weights, none)) return;
   const std::string folder = r.weights;
@@ -55,22 +55,22 @@ void take_files_of_folder(ImportRequest& r) {
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   Options options(
       "import --weights PATH --config FILE.cfg --output DIR [--tokenizer MODEL] [options]\n\n"
-      "Makes a checkpoint from PyTorch weights, to translate with or to continue training (docs/pytorch.md).\n\n"
+      "Makes a checkpoint from PyTorch weights, to translate with them or to continue training (docs/pytorch.md).\n\n"
       "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
   options.add("weights", r.weights,
-              "safetensors file with the names and shapes of nn.Transformer, or a folder with such a model.safetensors "
-              "and optional tokenizers, as written by weft export --format pytorch");
+              "safetensors file with the tensor names and shapes of nn.Transformer, or a folder that contains such a "
+              "file as model.safetensors, and optionally tokenizers, as written by weft export --format pytorch");
   options.add("config", r.config, ".cfg file whose [model] section describes the model");
   add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   options.add("output", r.output,
-              "new or empty folder for the checkpoint, which translate, score, --train.init and others can use");
+              "new or empty folder for the checkpoint; translate, score, --train.init and others can use this folder");
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
   take_files_of_folder(r);
   check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
   if (!is_free(r.output))
-    fail(ErrorKind::usage, fmt::format("--output {} already exists: give the name of a new or empty folder", r.output));
+    fail(ErrorKind::usage, fmt::format("--output {} already exists: give a new or empty folder", r.output));
   return true;
 }
 
@@ -82,8 +82,8 @@ std::map<std::string, std::string> tokenizer_files(const ImportRequest& r) {
 void take_vocabulary(int64_t& configured, const char* option, const std::string& tokenizer, const std::string& config) {
   const int64_t entries = Tokenizer(tokenizer).size();
   if (configured != 0 && configured != entries)
-    fail(ErrorKind::usage, fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: leave the option at 0, or "
-                                       "give the tokenizer with which the weights were trained",
+    fail(ErrorKind::usage, fmt::format("{}: {} = {}, but the tokenizer {} has {} entries: set the option to 0, or give "
+                                       "the tokenizer with which the weights were trained",
                                        config, option, configured, tokenizer, entries));
   configured = entries;
 }
@@ -96,10 +96,9 @@ RunConfig read_config(const ImportRequest& r) {
   take_vocabulary(m.source_vocabulary, "model.source_vocabulary", joint ? r.tokenizer : r.source_tokenizer, r.config);
   take_vocabulary(m.target_vocabulary, "model.target_vocabulary", joint ? r.tokenizer : r.target_tokenizer, r.config);
   if (m.tying == Tying::all && !joint)
-    fail(ErrorKind::usage,
-         fmt::format("{}: model.tying = all needs one vocabulary for both sides: give --tokenizer, or "
-                     "set model.tying = output",
-                     r.config));
+    fail(ErrorKind::usage, fmt::format("{}: model.tying = all needs one vocabulary for both sides: use --tokenizer, or "
+                                       "set model.tying = output",
+                                       r.config));
   config.parallel = {.dp = 1, .tp = 1};
   m.resolve(/*tp=*/1);
   return config;
@@ -134,7 +133,7 @@ int run_import(const CommandContext& context) {
   fmt::print("  vocabulary {} / {}; all numbers are finite and were copied exactly\n",
              with_commas(config.model.source_vocabulary), with_commas(config.model.target_vocabulary));
   fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
-  fmt::print("  train on:  weft train --train.init={} ...\n", request.output);
+  fmt::print("  train it:  weft train --train.init={} ...\n", request.output);
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// launch/commands/inspect.cpp: `weft inspect PATH`: detects the kind of file or folder and shows it. `weft
-// inspect model` is a separate command; to inspect a file named model, write ./model.
+// launch/commands/inspect.cpp: `weft inspect PATH` detects the kind of a file or folder and shows its contents. `weft
+// inspect model` is a separate command. To inspect a file named model, write ./model.
 #include "launch/commands/inspect.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ struct InspectRequest {
 
 constexpr const char* kOptionsOfRuns[] = {"chart", "curve", "over", "tensorboard", "html"};
 
-// A kind of file or folder: its name in messages, the options that apply to it, and the function that shows it.
+// Describes a file or folder: the name of its kind in messages, the options that apply, and the function that shows it.
 struct Thing {
   const char* name;
   std::vector<std::string> options;
@@ -39,25 +39,25 @@ struct Thing {
 
 bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& options) {
   options.positional("PATH", r.paths,
-                     "packed corpus, one of its shards, checkpoint, run's folder, or .cfg file (shows its model)");
-  options.add("pairs", r.pairs, "corpus or shard: number of pairs at the start to show as text");
-  options.add("vocabulary", r.vocabulary, ".cfg file: size of each vocabulary, if its corpus does not exist yet");
+                     "packed corpus, shard, checkpoint, folder of a run, or .cfg file (whose model is shown)");
+  options.add("pairs", r.pairs, "corpus or shard: show this many pairs from the start as text");
+  options.add("vocabulary", r.vocabulary, ".cfg file: size of each vocabulary, needed if data.train does not exist");
   options.add("chart", r.run.chart, "run: draw a chart of loss and BLEU");
   options.add(
       "curve", r.run.curve,
-      "run: one or two values of the log to draw instead, separated by a comma, for example lr, grad_norm, chrf, "
-      "news.bleu or corpus_nll.FOLDER (the error for an unknown name lists all names)");
-  options.add("over", r.run.over, "run: horizontal axis of the chart: steps, target tokens or hours");
+      "run: with --chart, one or two values of the log to draw instead of loss and BLEU, separated by a comma: lr, "
+      "grad_norm, chrf, news.bleu, corpus_nll.FOLDER, ... (if a name is unknown, the command lists all names)");
+  options.add("over", r.run.over, "run: with --chart, the horizontal axis: steps, target tokens or hours");
   options.add("tensorboard", r.run.tensorboard,
-              "runs: write the log as a TensorBoard event file to this folder (several runs: to a subfolder per run)");
+              "runs: write the log as a TensorBoard event file to this folder, or to one subfolder per run");
   options.add("html", r.run.html,
               "runs: write one HTML page that compares their curves, samples, attention and configurations");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
-  if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("pairs = {}: give 0 or more", r.pairs));
-  if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", r.vocabulary));
+  if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("--pairs must be at least 0, but is {}", r.pairs));
+  if (r.vocabulary < 0) fail(ErrorKind::usage, fmt::format("--vocabulary must be at least 0, but is {}", r.vocabulary));
   for (const auto& [option, name] : {std::pair{"html", &r.run.html}, {"tensorboard", &r.run.tensorboard}})
-    if (options.given(option) && name->empty()) fail(ErrorKind::usage, fmt::format("--{} needs a name", option));
+    if (options.given(option) && name->empty()) fail(ErrorKind::usage, fmt::format("--{} has no value", option));
   for (const char* option : {"curve", "over"})
     if (options.given(option) && !r.run.chart) fail(ErrorKind::usage, fmt::format("--{} needs --chart", option));
   return true;
@@ -89,7 +89,7 @@ Thing thing_of_folder(const fs::path& path) {
               inspect_run(folder, r.run);
             }};
   if (!is_step && fs::exists(path / "config.cfg") && !fs::exists(path / "checkpoints"))
-    fail(ErrorKind::usage, fmt::format("{} is a run without log.jsonl, so there is nothing to show", folder));
+    fail(ErrorKind::usage, fmt::format("{} is a run without log.jsonl, so there are no steps to show", folder));
   return {
       is_step ? "a checkpoint" : "checkpoints without log.jsonl",
       {},
@@ -106,7 +106,7 @@ void check_used(const Options& options, const std::string& path, const Thing& th
   all.insert(all.end(), std::begin(kOptionsOfRuns), std::end(kOptionsOfRuns));
   for (const std::string& option : all)
     if (options.given(option) && std::ranges::find(thing.options, option) == thing.options.end())
-      fail(ErrorKind::usage, fmt::format("--{} has no effect: {} is {}", option, path, thing.name));
+      fail(ErrorKind::usage, fmt::format("--{} does not apply to {}, which is {}", option, path, thing.name));
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ int run_inspect(const CommandContext& context) {
   InspectRequest request;
   Options options(
       "inspect PATH ... [options], or inspect model PATH ... [options]\n\n"
-      "Shows what a file or folder of Weft contains.\n\n"
+      "Shows the contents of a file or folder that Weft wrote, or the model of a .cfg file.\n\n"
       "  weft inspect runs/mine --chart                        the last steps and validations, and a chart\n"
       "  weft inspect runs/one runs/two --html compared.html   a page that compares two runs");
   if (!parse(context.args, request, options)) return 0;

@@ -1,4 +1,4 @@
-// launch/commands/inspect.h: the functions of `weft inspect`, one per kind of file or folder.
+// launch/commands/inspect.h: declares the functions of `weft inspect`, one per kind of file or folder.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,12 @@ void inspect_run(const std::string& folder, const RunView& view);               
 void write_views_of_runs(const std::vector<std::string>& folders, const RunView& view);  // writes html and tensorboard
 
 struct ModelView {
-  int64_t vocabulary = 0;  // size if neither the file nor its corpus defines one; 0 = not given
+  int64_t vocabulary = 0;  // used if neither the file nor its corpus defines the size; 0 = not given
   int64_t tp = 1;          // tensor-parallel ranks
   int64_t length = 30;     // tokens per sentence, for attention's FLOPs
   DeviceChoice device = DeviceChoice::automatic;
 };
-// Prints every layer with its shapes (complete and per rank) and parameter counts, the FLOPs per token, and the memory.
-// Does not allocate the model.
+// Prints all layers with shapes (complete and per rank), parameters, FLOPs and memory, without allocating the model.
 void inspect_model(const std::string& path, const ModelView& view);
 
 }  // namespace weft

@@ -22,7 +22,7 @@ std::string numbers_of(const PairIds& pair, PairColumns columns) {
          (columns.score ? fmt::format(", score {}", pair.score) : "");
 }
 
-// Shows pieces instead of text, because variants may differ only in their segmentation.
+// Returns pieces instead of text, because variants may differ only in their segmentation.
 std::string pieces_of(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
   std::string text;
   for (const int32_t id : ids) text += (text.empty() ? "" : " ") + tokenizer.piece(id);
@@ -31,7 +31,7 @@ std::string pieces_of(const std::vector<int32_t>& ids, const Tokenizer& tokenize
 
 void print_pairs(Corpus& corpus, int64_t first, int64_t count) {
   if (count == 0) return;
-  read_tokenizers(corpus.folder(), corpus.manifest());  // throws if one is damaged
+  read_tokenizers(corpus.folder(), corpus.manifest());  // throws if a tokenizer is damaged
   const Tokenizers tokenizers = load_tokenizers(corpus.folder());
   const PairColumns columns = corpus.manifest().columns;
   const int64_t variants = corpus.manifest().variants.count;
@@ -96,7 +96,7 @@ void inspect_shard(const std::string& file, int64_t num_pairs) {
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (!fs::exists(fs::path(folder) / kManifestFile))
     fail(ErrorKind::data,
-         fmt::format("{}: its folder contains no {}, which contains the shard's SHA-256 and is needed to read it", file,
+         fmt::format("{}: the shard cannot be read, because its folder lacks {} with the SHA-256 of the shard", file,
                      kManifestFile));
   Corpus corpus(folder);
   int64_t first = 0;

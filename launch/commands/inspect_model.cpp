@@ -1,4 +1,4 @@
-// launch/commands/inspect_model.cpp: `weft inspect model`: prints the tree of layers with parameters, FLOPs and memory.
+// launch/commands/inspect_model.cpp: `weft inspect model` prints the tree of layers with parameters, FLOPs and memory.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -92,7 +92,7 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
   if (model.source_vocabulary > 0 && model.target_vocabulary > 0) {
     if (given == 0) return;
     fail(ErrorKind::usage,
-         fmt::format("vocabulary = {}: the model's vocabularies are known ({} and {} entries): leave the option out",
+         fmt::format("--vocabulary {} has no effect, because the vocabulary sizes are known ({} and {}): leave it out",
                      given, model.source_vocabulary, model.target_vocabulary));
   }
   Manifest manifest;
@@ -107,7 +107,7 @@ void fill_vocabularies(const std::string& corpus, int64_t given, ModelConfig& mo
   if (model.target_vocabulary == 0) model.target_vocabulary = manifest.target_vocabulary;
 }
 
-// Plans the memory of one tp rank, because all tp ranks need the same.
+// Plans the memory of one tp rank, because all tp ranks need the same amount.
 MemoryPlan memory_of_rank(const RunConfig& config, int64_t tp, Device device) {
   MemoryPlan plan;
   run_thread_ranks(static_cast<int>(tp), [&](Communicator& group) {
@@ -178,16 +178,17 @@ int run_inspect_model(const CommandContext& context) {
   std::vector<std::string> paths;
   ModelView view;
   options.positional("PATH", paths, ".cfg file, or folder of a run or checkpoint");
-  options.add("tp", view.tp, "number of tensor-parallel ranks; above 1 also shows each rank's slices");
+  options.add("tp", view.tp, "number of tensor-parallel ranks; if above 1, the slices of each rank are also shown");
   options.add("device", view.device, kDeviceSentence);
-  options.add("length", view.length, "tokens per sentence, with eos; attention's FLOPs depend on it");
-  options.add("vocabulary", view.vocabulary, ".cfg file: size of each vocabulary, if its corpus does not exist yet");
+  options.add("length", view.length, "tokens per sentence (with eos), on which the FLOPs of attention depend");
+  options.add("vocabulary", view.vocabulary, ".cfg file: size of each vocabulary, needed if data.train does not exist");
   if (!options.parse(context.args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect model PATH");
   if (view.tp < 1 || view.tp > kMaxRanks)
-    fail(ErrorKind::usage, fmt::format("tp = {}: give 1 to {}", view.tp, kMaxRanks));
-  if (view.length < 1) fail(ErrorKind::usage, fmt::format("length = {}: give 1 or more", view.length));
-  if (view.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", view.vocabulary));
+    fail(ErrorKind::usage, fmt::format("--tp is {}, but must be between 1 and {}", view.tp, kMaxRanks));
+  if (view.length < 1) fail(ErrorKind::usage, fmt::format("--length must be at least 1, but is {}", view.length));
+  if (view.vocabulary < 0)
+    fail(ErrorKind::usage, fmt::format("--vocabulary must be at least 0, but is {}", view.vocabulary));
   for (const std::string& path : paths) inspect_model(path, view);
   return 0;
 }

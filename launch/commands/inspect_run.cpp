@@ -92,11 +92,11 @@ std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view
     for (const std::string& name : split_at_commas(view.curve)) {
       if (!known.contains(printable(name)))
         fail(ErrorKind::usage,
-             fmt::format("curve = {}: the log contains only {}", printable(name), fmt::join(known, ", ")));
+             fmt::format("--curve {}: the log contains only the values {}", printable(name), fmt::join(known, ", ")));
       add(name, name);
     }
   }
-  if (series.size() > 2) fail(ErrorKind::usage, "--curve: --chart can draw at most two curves");
+  if (series.size() > 2) fail(ErrorKind::usage, "--curve names too many values: --chart can draw at most two curves");
   const char* const axis = view.over == CurveAxis::tokens  ? "target tokens"
                            : view.over == CurveAxis::hours ? "hours of steps"
                                                            : "step";

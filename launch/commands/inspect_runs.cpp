@@ -1,4 +1,4 @@
-// launch/commands/inspect_runs.cpp: `weft inspect RUN...` with --html and --tensorboard: writes files about all runs.
+// launch/commands/inspect_runs.cpp: writes the files about all runs for `weft inspect RUN... --html --tensorboard`.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -30,16 +30,16 @@ std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
                     .config = fs::exists(config) ? read_file(config) : "",
                     .log = read_event_log(folder / "log.jsonl")});
     if (runs.back().log.empty())
-      fail(ErrorKind::usage, fmt::format("{} has no step yet, so there is nothing to show", folders[i]));
+      fail(ErrorKind::usage, fmt::format("the log of {} has no step yet, so there is nothing to show", folders[i]));
   }
   return runs;
 }
 
-// Refuses a run's own folder, where training maintains the event file.
+// Refuses a folder inside a run, because training itself writes an event file there.
 void require_no_folder_of_a_run(const std::string& folder) {
   std::error_code none;
   if (fs::is_directory(folder, none) && fs::exists(fs::canonical(folder).parent_path() / "log.jsonl", none))
-    fail(ErrorKind::usage, fmt::format("--tensorboard {}: the run itself writes there: give another folder", folder));
+    fail(ErrorKind::usage, fmt::format("--tensorboard {} is used by the run itself: give a different folder", folder));
 }
 
 std::vector<std::string> folders_of_events(const std::vector<std::string>& runs, const std::string& folder) {
@@ -50,11 +50,11 @@ std::vector<std::string> folders_of_events(const std::vector<std::string>& runs,
   return folders;
 }
 
-// Error of kind usage if the path is a folder, or a file that is not HTML and would be lost.
+// Error of kind usage if the path is a folder, or an existing file that is not HTML and would be lost.
 void require_replaceable_page(const std::string& path) {
   constexpr std::string_view kTag = "<html";
   std::error_code none;
-  if (fs::is_directory(path, none)) fail(ErrorKind::usage, fmt::format("--html {} is a folder: name a file", path));
+  if (fs::is_directory(path, none)) fail(ErrorKind::usage, fmt::format("--html {} is a folder: give a file", path));
   if (!fs::is_regular_file(path, none)) return;
   std::ifstream file(path, std::ios::binary);
   std::string begin(kBytesThatTell, '\0');
@@ -62,8 +62,8 @@ void require_replaceable_page(const std::string& path) {
   begin.resize(static_cast<size_t>(file.gcount()));
   if (!begin.empty() && begin.find(kTag) == std::string::npos)
     fail(ErrorKind::usage,
-         fmt::format("--html {}: this file exists but does not start with {}, so it is not replaced: give another name",
-                     path, kTag));
+         fmt::format("--html {} exists but does not start with {}, so it is not replaced: give a different name", path,
+                     kTag));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// launch/commands/launch.cpp: `weft launch`: starts the ranks of a command, and restarts training after failures.
+// launch/commands/launch.cpp: `weft launch` starts the ranks of a command, and restarts training after failures.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -48,7 +48,7 @@ struct Start {  // a command and the program that starts its ranks
   }
 };
 
-constexpr int64_t kMaxRanksPerProcessor = 64;  // far more than useful, so a higher number is a typing error
+constexpr int64_t kMaxRanksPerProcessor = 64;  // far more than is useful, so a higher number is a typing error
 
 Start plan_start(const LaunchOptions& o) {
   const std::string weft = this_program();
@@ -56,23 +56,23 @@ Start plan_start(const LaunchOptions& o) {
   RankCommand& c = start.command;
   if (start.launcher.slurm && !c.hosts.empty())
     fail(ErrorKind::usage,
-         "--hosts: Slurm has chosen the hosts of this allocation; leave out --hosts, or give --mpirun=mpirun");
+         "--hosts has no effect with srun, because Slurm has chosen the hosts: leave it out, or use --mpirun=mpirun");
   const int slots = num_slots(c.hosts);
   if (c.ranks == 0) c.ranks = slots;
   if (c.ranks == 0 && !start.launcher.slurm) fail(ErrorKind::usage, "the number of ranks is missing: give -n N");
   if (slots > 0 && c.ranks > slots)
-    fail(ErrorKind::usage, fmt::format("-n {}: --hosts has only {} slots: give more, like a:4,b:4", c.ranks, slots));
+    fail(ErrorKind::usage, fmt::format("-n {} is more than the {} slots of --hosts: give more slots", c.ranks, slots));
   const int64_t most = kMaxRanksPerProcessor * std::max(1u, std::thread::hardware_concurrency());
   if (c.hosts.empty() && !start.launcher.slurm && c.ranks > most)
-    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and can run at most {} ranks: give --hosts",
+    fail(ErrorKind::usage, fmt::format("-n {}: this host has {} processors and can run at most {} ranks; add --hosts",
                                        c.ranks, most / kMaxRanksPerProcessor, most));
-  require_no_folder_as_input();  // mpirun would treat it as empty input
+  require_no_folder_as_input();  // mpirun would treat a folder as empty input
   c.words = {weft, o.command};
   c.words.insert(c.words.end(), o.args.begin(), o.args.end());
   return start;
 }
 
-// Returns a function that is true once the ranks have replaced the run's configuration. Then they handle signals.
+// Returns a function that returns true once the ranks have replaced the run's configuration, and thus handle signals.
 std::function<bool()> configuration_is_new(const std::string& run_folder) {
   const auto written = [file = run_folder + "/config.cfg"] {
     std::error_code none;
@@ -132,8 +132,8 @@ class TrainingLaunch {
     }
   }
 
-  // Returns the hosts where mpirun can start a program, and appends the names of other hosts to `gone`. Asks hosts that
-  // do not answer a second time, because a busy host may fail once, but a missing host stays out until the next start.
+  // Returns the hosts where mpirun can start a program, and appends the names of other hosts to `gone`. Asks a host
+  // again if it did not answer, because a busy host may fail once, but a missing host stays out until the next start.
   std::vector<Host> hosts_that_answer(std::string& gone) {
     const std::vector<Host>& hosts = start_.command.hosts;
     std::vector<bool> answered(hosts.size(), false);
@@ -148,7 +148,7 @@ class TrainingLaunch {
     return left;
   }
 
-  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered) {  // only hosts that have not answered
+  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered) {  // asks hosts that have not answered
     constexpr double kSeconds = 10;
     std::vector<size_t> asked;
     std::vector<std::vector<std::string>> lines;
@@ -180,7 +180,7 @@ class TrainingLaunch {
     return start;
   }
 
-  // Ranks of the failed start may still be exiting on other hosts and hold the lock of the run's folder.
+  // Ranks of the failed start may still be exiting on other hosts, and they hold the lock of the run's folder.
   void wait_for_earlier_ranks() {
     constexpr int kMaxSeconds = 600;
     const FileDescriptor lock(open((config_.train.output + "/.lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -217,7 +217,7 @@ int run_launch(const CommandContext& context) {
   bool only_plan = false;
   read_run_config(o.args, config, only_plan);  // reports wrong options in one line, without mpirun's messages
   if (o.restarts > 0 && config.train.fresh)
-    fail(ErrorKind::usage, "--restarts with train.fresh = true would start over each time: leave out one option");
+    fail(ErrorKind::usage, "--restarts with train.fresh = true would start over each time: leave out one of them");
   return TrainingLaunch(start, std::move(config), o.restarts).run();
 }
 

@@ -1,4 +1,4 @@
-// launch/commands/pack.cpp: `weft pack`: packs parallel text into a corpus and prints counts of kept and dropped pairs.
+// launch/commands/pack.cpp: `weft pack` packs parallel text into a corpus and prints counts of kept and dropped pairs.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -21,8 +21,8 @@ constexpr const char* kPackUsage =
     R"(pack --source FILE --target FILE | --tsv FILE, --output DIR [--vocab-size N | --tokenizer MODEL] [options]
 
 Packs parallel text into a folder with token shards (HDF5), the tokenizer and manifest.json. Line i of --source
-and line i of --target are a pair. Files are UTF-8, plain or compressed with gzip, zstd or xz. Pack the training
-text first; validation and test sets use its tokenizer:
+and line i of --target are a pair. Files must be UTF-8, plain or compressed with gzip, zstd or xz. Pack the
+training text first, because validation and test sets use its tokenizer:
 
   weft pack --source train.en --target train.de --output packed/train --vocab-size 8000
   weft pack --source valid.en --target valid.de --output packed/valid --tokenizer packed/train/tokenizer.model \
@@ -37,24 +37,24 @@ struct PackRequest {
 void add_variant_options(Options& options, VariantOptions& variants) {
   options.add(
       "variants", variants.count,
-      "variants per pair; training uses one of them in each epoch; 0 = only the plain pair; see docs/packing.md");
+      "number of variants per pair, one of which is used in each epoch; 0 = only the plain pair; see docs/packing.md");
   options.add("bpe-dropout", variants.bpe_dropout,
               "variants: probability of skipping a merge of a BPE model, for example 0.1");
   options.add(
       "unigram-alpha", variants.unigram_alpha,
-      "variants: sample segmentations of a unigram model in proportion to their probability to this power, for example "
-      "0.1; 0 = no sampling");
+      "variants: exponent a with which segmentations of a unigram model are sampled, in proportion to probability^a, "
+      "for example 0.1; 0 = no sampling");
   options.add("subword-sides", variants.subword_sides, "variants: sides whose segmentation is sampled");
   options.add("noise", variants.noise,
-              "variants: share of sources to change per kind (upper, title, lower, typos, punctuation, words), for "
-              "example upper=0.05,typos=0.1");
+              "variants: share of sources to change with each kind of noise (upper, title, lower, typos, punctuation, "
+              "words), for example upper=0.05,typos=0.1");
   options.add("noise-target", variants.noise_target,
-              "variants: kinds of letter case that also change the target, for example upper,title");
+              "variants: kinds of letter case in --noise that also change the target, for example upper,title");
   options.add("insert", variants.insert,
               "variants: share of pairs that get the same emoji or inline markup on both sides, for example "
               "emoji=0.05,markup=0.05, so that the model learns to copy them");
   options.add("concatenate", variants.concatenate,
-              "variants: share of pairs to which the preceding pair of the text is prepended, on both sides");
+              "variants: share of pairs that are joined with the preceding pair of the text, on both sides");
 }
 
 void add_text_options(Options& options, PackOptions& p) {
@@ -68,8 +68,8 @@ void add_text_options(Options& options, PackOptions& p) {
   options.add("weights", p.text.weights, "file with the weight of each pair, one number per line; see docs/packing.md");
   options.add("scores", p.text.scores, "file with the score of each pair, one number per line; see docs/packing.md");
   options.add("tag", p.text.tag,
-              "tags to put before every source, for example '<2de>' or '<2de> <web>'; see docs/tags.md");
-  options.add("target-tag", p.text.target_tag, "tags to put before every target");
+              "tags to put before every source sentence, for example '<2de>' or '<2de> <web>'; see docs/tags.md");
+  options.add("target-tag", p.text.target_tag, "tags to put before every target sentence");
   options.add(
       "documents", p.documents,
       "join consecutive sentences of a document, up to this many tokens per side; an empty line or a new value in "
@@ -78,27 +78,27 @@ void add_text_options(Options& options, PackOptions& p) {
 }
 
 void add_vocabulary_options(Options& options, PackOptions& p) {
-  options.add("vocab-size", p.vocab_size, "size of the tokenizer to train (SentencePiece BPE, byte fallback)");
+  options.add("vocab-size", p.vocab_size, "size of the tokenizer to train (SentencePiece BPE with byte fallback)");
   options.add("separate-vocabularies", p.separate_vocabularies,
               "train one tokenizer per side, each with --vocab-size entries");
   add_tokenizer_options(options, p.tokenizer, p.source_tokenizer, p.target_tokenizer);
-  options.add("reserve-tags", p.reserve_tags, "tags to reserve in the tokenizer to train, for example '<2de>,<2fr>'");
+  options.add("reserve-tags", p.reserve_tags, "tags that get entries in the new tokenizer, for example '<2de>,<2fr>'");
   options.add("training-lines", p.training_lines, "lines sampled to train the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
-              "share of the text's characters that get an entry; other characters are encoded as bytes");
+              "share of the text's characters that get a vocabulary entry; other characters are encoded as bytes");
 }
 
 void add_run_options(Options& options, PackRequest& request) {
   PackOptions& p = request.pack;
-  options.add("show-dropped", p.show_dropped, "print the first N dropped pairs per reason");
+  options.add("show-dropped", p.show_dropped, "for each reason to drop pairs, print the first N dropped pairs");
   options.add("shard-pairs", p.shard_pairs,
-              "pairs per shard; two or three times as many, with all variants, are held in memory");
+              "pairs per shard; memory holds two to three times this number of pairs, each with all variants");
   options.add("no-shuffle", request.no_shuffle,
               "keep the order of the text (for validation and test sets); dropped pairs leave no gap");
-  options.add("seed", p.seed, "seed of the shuffle, the sample of lines and the variants");
-  options.add("threads", p.threads, "threads for encoding; 0 = all cores; the result does not depend on it");
+  options.add("seed", p.seed, "random seed of the shuffle, the sampled lines and the variants");
+  options.add("threads", p.threads, "threads for encoding; 0 = all cores; the result does not depend on their number");
   options.add("append", request.append,
-              "add shards to the corpus in --output, with its tokenizer; see docs/packing.md");
+              "add shards to the corpus in --output, encoded with the tokenizer of this corpus; see docs/packing.md");
   options.add("overwrite", request.overwrite, "replace the corpus in --output");
   options.add("quiet", request.quiet, "print no progress and no summary");
 }
@@ -112,9 +112,9 @@ void check(const Options& options, const PackRequest& request) {
     fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
   for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags"})
     if (ready && options.given(key))
-      fail(ErrorKind::usage, fmt::format("--{} applies only to training a tokenizer, but one already exists", key));
+      fail(ErrorKind::usage, fmt::format("--{} has no effect with an existing tokenizer: leave it out", key));
   if (request.append && request.overwrite)
-    fail(ErrorKind::usage, "--append keeps the corpus in --output, but --overwrite replaces it: give one of them");
+    fail(ErrorKind::usage, "--append keeps the corpus in --output, but --overwrite replaces it: give only one of them");
 }
 
 bool parse(const std::vector<std::string>& args, PackRequest& request) {

@@ -1,4 +1,4 @@
-// launch/commands/plan.cpp: `weft plan`: predicts time, memory and efficiency of a run on a cluster, for each grid.
+// launch/commands/plan.cpp: `weft plan` predicts time, memory and efficiency of a run on a cluster, for each grid.
 #include <cstdio>
 
 #include "launch/commands.h"
@@ -14,9 +14,9 @@ namespace {
 constexpr char kPlanUsage[] =
     R"(plan [--config FILE] --machine FILE --ranks N [options]
 
-Predicts memory per rank, time per step by part, target tokens per second, efficiency compared with N independent
-ranks, duration of the run and the largest costs, for each dp x tp grid of N ranks. The best grid comes first.
-The command needs neither a GPU nor a corpus, and measures nothing.
+For each dp x tp grid of N ranks, predicts the memory per rank, the time of a step, target tokens per second, the
+efficiency compared with N independent ranks, the duration of the run and the largest cost. The best grid comes
+first, and its step is also shown in parts. The command measures nothing, so it needs neither a GPU nor a corpus.
 
   weft plan --config configs/base.cfg --machine configs/machines/h200-400g.cfg --ranks 64
       --tokens-per-rank 25000                      25,000 target tokens per GPU and step, 1.6 million in all
@@ -25,8 +25,8 @@ The command needs neither a GPU nor a corpus, and measures nothing.
 
   weft launch -n 2 bench --machine > here.cfg      writes a machine file by measuring this machine
 
-Predictions are estimates (docs/hardware/plan.md). The output shows for each constant whether it was measured, given,
-assumed or fitted.)";
+Predictions are estimates (docs/hardware/plan.md). The output shows whether each constant of the machine was measured,
+given, assumed or fitted.)";
 
 struct PlanOptions {
   PlanRequest request;
@@ -40,11 +40,11 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("config", o.config_file, ".cfg file of a run; options on the command line override it");
   options.add("machine", o.machine_file, ".cfg file of a machine; configs/machines contains examples");
   options.add("ranks", o.request.ranks, "total number of ranks: GPUs, or processes on CPU machines");
-  options.add("tp", o.request.tp, "show only grids with this many tensor-parallel ranks; 0 = all grids");
+  options.add("tp", o.request.tp, "show only grids with this number of tensor-parallel ranks; 0 = all grids");
   options.add("tokens-per-rank", o.request.tokens,
-              "target tokens per step and rank, in full blocks; 0 = the step of --config, divided among the ranks");
-  options.add("target-tokens", o.request.target_tokens, "total target tokens of the run; 0 = train.steps steps");
-  options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = as in --config, or 32768 without it");
+              "target tokens per step and rank, in full blocks; 0 = a step of --config, divided among the ranks");
+  options.add("target-tokens", o.request.target_tokens, "total target tokens of the run; 0 = train.steps full steps");
+  options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = size in --config, or 32768 without --config");
   options.add("valid-sentences", o.request.valid_sentences, "sentences in the validation set, if the run has one");
   options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");
   options.add("json", o.json, "print JSON");
@@ -52,12 +52,12 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.section("batch", o.request.config.batch);
   ParallelConfig& parallel = o.request.config.parallel;
   options.add("parallel.zero", parallel.zero,
-              "1: each dp rank updates its share of the parameters (ZeRO); 0: each rank updates all");
-  options.add(
-      "parallel.gradient_type", parallel.gradient_type,
-      "type of gradients between ranks, f32 or bf16; bf16 needs parallel.zero = 1 in training, but not in a plan");
+              "0: each rank updates all parameters; 1: each dp rank updates a share of the parameters (ZeRO)");
+  options.add("parallel.gradient_type", parallel.gradient_type,
+              "type in which ranks exchange gradients: f32 or bf16; for bf16, training (but not a plan) needs "
+              "parallel.zero = 1");
   options.add("parallel.sequence", parallel.sequence,
-              "true: tensor-parallel ranks split the rows of activations between their layers");
+              "true: between tensor-parallel layers, tensor-parallel ranks split the rows of the activations");
   options.section("train", o.request.config.train);
   options.sections(o.request.machine);
   options.show_first({"config", "machine", "ranks", "tp", "tokens-per-rank", "target-tokens", "variants", "json"});
@@ -77,13 +77,13 @@ std::vector<GradientExchange> exchanges_of(const PlanOptions& o) {
 }
 
 void check(const PlanOptions& o) {
-  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("vocabulary = {}: give 0 or more", o.vocabulary));
+  if (o.vocabulary < 0) fail(ErrorKind::usage, fmt::format("--vocabulary must be at least 0, but is {}", o.vocabulary));
   const int64_t zero = o.request.config.parallel.zero;
-  if (zero != 0 && zero != 1) fail(ErrorKind::usage, fmt::format("parallel.zero = {}: give 0 or 1", zero));
+  if (zero != 0 && zero != 1) fail(ErrorKind::usage, fmt::format("--parallel.zero must be 0 or 1, but is {}", zero));
   check_optimizer(o.request.config);
   if (const OptimizerKind kind = o.request.config.optimizer.kind; o.variants && kind != OptimizerKind::adam)
     fail(ErrorKind::usage,
-         fmt::format("--variants compares sharded optimizers, but optimizer.kind = {} cannot be sharded",
+         fmt::format("--variants needs an optimizer that can be sharded, but optimizer.kind = {} cannot: use adam",
                      name_of_enum(kind)));
 }
 

@@ -1,7 +1,7 @@
-// launch/commands/score.cpp: `weft score`: prints a model's log probability of each pair of lines in two files.
+// launch/commands/score.cpp: `weft score` prints a model's log-probability of each pair of lines in two files.
 //
-// Each line contains the natural logarithm of the target's probability given the source and the tags, the number of
-// target tokens (with eos, without tags), and the quotient of the two.
+// Each output line contains the natural logarithm of the target's probability given the source and the tags, the number
+// of target tokens (with eos, without tags), and the log-probability per token.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -31,19 +31,19 @@ struct ScoreRequest {
 bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   Options options(
       "score --checkpoint PATH --source FILE --target FILE [options]\n\n"
-      "Prints the model's log-probability of each translation, its number of tokens, and the quotient of the two.\n\n"
+      "Prints the log-probability of each translation, the number of tokens, and the log-probability per token.\n\n"
       "  weft score --checkpoint runs/mine --source test.en --target test.de > scores.tsv");
   r.model.add_to(options);
   options.add("source", r.source, "source sentences, one per line, plain or compressed (gzip, zstd, xz)");
   options.add("target", r.target, "translation of each source sentence, line by line");
   r.tags.add_to(options);
-  options.add("json", r.json, "print one JSON object per line instead of a table");
+  options.add("json", r.json, "print one JSON object per pair instead of a table");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
   return true;
 }
 
-// Reads two files in chunks of pairs. A chunk contains source, target, source, target, ...
+// Reads two files in chunks of pairs. A chunk contains the lines source, target, source, target, ...
 class PairReader {
  public:
   PairReader(const std::string& source, const std::string& target) : source_(source), target_(target) {}

@@ -1,4 +1,4 @@
-// launch/commands/train.cpp: `weft train`: trains a configuration from a file and the command line on all ranks.
+// launch/commands/train.cpp: `weft train` reads the configuration from a file and options, and trains on all ranks.
 #include "launch/commands.h"
 #include "launch/options/run_options.h"
 #include "trainer/run/run.h"

@@ -1,6 +1,6 @@
-// launch/commands/translate.cpp: `weft translate`: translates standard input to standard output, line by line.
+// launch/commands/translate.cpp: `weft translate` translates standard input to standard output, line by line.
 //
-// Lines are translated in chunks, so memory does not grow with the input. On a terminal each line is translated
+// Lines are translated in chunks, so that memory does not grow with the input. Lines from a terminal are translated
 // immediately. Rank 0 reads and writes. Each dp rank translates a share of the sentences of a chunk.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -44,9 +44,9 @@ struct TranslateRequest {
 };
 
 void check_documents(const TranslateRequest& r) {
-  if (r.documents < 0) fail(ErrorKind::usage, fmt::format("documents = {}: give 0 or more", r.documents));
+  if (r.documents < 0) fail(ErrorKind::usage, fmt::format("--documents must be at least 0, but is {}", r.documents));
   if (r.documents > 0 && (r.decode.nbest > 1 || r.scores || r.alignment.wanted()))
-    fail(ErrorKind::usage, "--documents gives one text per line: leave out --nbest, --scores and --alignment");
+    fail(ErrorKind::usage, "--documents prints only one text per line: leave out --nbest, --scores and --alignment");
   if (r.documents > 0 && !r.target_prefix.empty())
     fail(ErrorKind::usage, "--documents joins lines, but --target-prefix applies to single lines: give one of them");
 }
@@ -54,10 +54,11 @@ void check_documents(const TranslateRequest& r) {
 bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& options) {
   r.model.add_to(options);
   add_decode_options(options, r.decode);
-  options.add("nbest", r.decode.nbest, "translations per sentence; above 1, each line is `index ||| text ||| score`");
+  options.add("nbest", r.decode.nbest,
+              "translations per sentence; if above 1, each line is `index ||| text ||| score`");
   options.add("scores", r.scores, "print the score and a tab before each translation");
   r.tags.add_to(options);
-  options.add("target-prefix", r.target_prefix, "text that every translation starts with");
+  options.add("target-prefix", r.target_prefix, "text at the start of every translation");
   options.add(
       "columns", r.columns,
       "tab-separated columns of the input in order: source, tag, target-tag, prefix, and - for a column to skip");
@@ -66,13 +67,13 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
               "line by line; see docs/documents.md");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
-              "sentences decoded together per rank; 0 = as many as fit; translations do not depend on it");
+              "sentences that a rank decodes together; 0 = as many as fit; translations do not depend on this number");
   options.show_first({"checkpoint", "beam", "nbest", "scores", "precision", "tag", "quiet"});
   if (!options.parse(args)) return false;
   options.require("checkpoint");
   r.alignment.check(options);
   check_documents(r);
-  if (r.batch < 0) fail(ErrorKind::usage, fmt::format("batch = {}: give 0 or more", r.batch));
+  if (r.batch < 0) fail(ErrorKind::usage, fmt::format("--batch must be at least 0, but is {}", r.batch));
   return true;
 }
 
@@ -99,7 +100,7 @@ void write(const NBest& nbest, int64_t index, const TranslateRequest& r) {
   }
 }
 
-// Writes the alignments of each line's best translation to rank 0's files.
+// Computes the alignment of each line's best translation, and writes it to the files on rank 0.
 class AlignmentKeeper {
  public:
   AlignmentKeeper(LoadedModel& model, const AlignmentRequest& request)
@@ -131,7 +132,7 @@ class AlignmentKeeper {
   std::vector<std::unique_ptr<AlignmentFile>> files_;  // empty except on rank 0
 };
 
-// Measures the time of tokenizing and searching, without loading the model, alignments and waiting for input.
+// Measures the time of tokenization and search, but not of loading the model, of alignments and of waiting for input.
 class SearchSpeed {
  public:
   void add(double begin, const std::vector<NBest>& translations) {
@@ -177,7 +178,7 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
     speed.add(begin, translations);
     if (is_main_rank) {
       for (size_t i = 0; i < translations.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
-      if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output cannot be written: disk full or closed");
+      if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output is closed, or its disk is full");
     }
     if (keeper && !inputs.empty()) keeper->add(translator, std::move(inputs), translations);
     done += std::ssize(translations);
@@ -223,11 +224,11 @@ int run_translate(const CommandContext& context) {
   if (world.is_main_rank() && !request.model.quiet) speed.print();
   if (world.is_main_rank() && documents && documents->num_again() > 0)
     fmt::print(stderr,
-               "weft: lines translated together: {}; of these, translated again one by one because their translation "
+               "weft: lines translated together: {}; lines translated again one by one, because the joint translation "
                "had too few or too many separators: {}\n",
                documents->num_joined(), documents->num_again());
   if (world.is_main_rank() && translator.num_cut() > 0)
-    fmt::print(stderr, "weft: lines cut because they were longer than {} tokens: {}\n", translator.longest_source(),
+    fmt::print(stderr, "weft: lines that were longer than {} tokens and were cut: {}\n", translator.longest_source(),
                translator.num_cut());
   return 0;
 }

@@ -1,4 +1,4 @@
-// launch/commands/verify.cpp: `weft verify PATH...`: checks corpora, checkpoints and runs for damage.
+// launch/commands/verify.cpp: `weft verify PATH...` checks corpora, checkpoints and runs for damage.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 
 struct VerifiedPart {
   std::string path;
-  std::function<void()> check;  // throws an Error if it is damaged
+  std::function<void()> check;  // throws an Error if the part is damaged
 };
 
-// Reads every pair of a shard, which checks its digest, HDF5's metadata, and that all ids are in the vocabularies.
+// Reads every pair of a shard. This checks the digest, the metadata of HDF5, and that all ids are in the vocabularies.
 void read_shard(const std::string& corpus_folder, int64_t first, int64_t count) {
   constexpr int64_t kPairsAtOnce = 1000;
   Corpus corpus(corpus_folder);
@@ -63,12 +63,11 @@ std::vector<VerifiedPart> parts_to_verify(std::string path) {
   if (const std::string log = path + "/log.jsonl"; !parts.empty() && fs::exists(log))
     parts.push_back({log, [=] { read_event_log(log); }});
   if (parts.empty())
-    fail(ErrorKind::usage,
-         fmt::format("{} is neither a packed corpus nor a checkpoint nor a run with checkpoints", path));
+    fail(ErrorKind::usage, fmt::format("{} is not a packed corpus, a checkpoint or a run with checkpoints", path));
   return parts;
 }
 
-// Returns 0, or the exit status for its damage.
+// Returns 0, or the exit code of the Error that reports damage.
 int verify_part(const VerifiedPart& part) {
   try {
     part.check();
@@ -86,9 +85,9 @@ int run_verify(const CommandContext& context) {
   std::vector<std::string> paths;
   Options options(
       "verify PATH [PATH ...]\n\n"
-      "Reads every file completely and compares it with the SHA-256 recorded when the file was written.\n\n"
+      "Reads every file completely and compares its SHA-256 with the one recorded when the file was written.\n\n"
       "  weft verify packed/train runs/mine");
-  options.positional("PATH", paths, "packed corpus, checkpoint, or run's folder");
+  options.positional("PATH", paths, "folder of a packed corpus, a checkpoint or a run");
   if (!options.parse(context.args)) return 0;
   if (paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft verify PATH");
   int status = 0;

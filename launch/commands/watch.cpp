@@ -1,4 +1,4 @@
-// launch/commands/watch.cpp: `weft watch`: shows a run live, from any shell that can read its folder.
+// launch/commands/watch.cpp: `weft watch` shows a run live, from any shell that can read the run's folder.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 
 constexpr char kWatchUsage[] = R"(watch RUN [options]
 
-Shows a run's progress, speed, curves, validations and checkpoints until Ctrl-C. It reads log.jsonl in the run's
-folder and does not disturb the run. The view continues when the run is resumed. If standard output is not a
-terminal, or the terminal cannot redraw (TERM=dumb), the command prints the current state once.)";
+Shows a run's progress, speed, curves, validations and checkpoints until you press Ctrl-C. The command reads
+log.jsonl in the run's folder and does not disturb the run. It continues when the run is resumed. If standard output
+is not a terminal, or the terminal cannot redraw (TERM=dumb), the command prints the current state once.)";
 
 constexpr char kOtherScreen[] = "\x1b[?1049h\x1b[?25l", kOwnScreen[] = "\x1b[?25h\x1b[?1049l";
 constexpr char kHome[] = "\x1b[H", kEraseLine[] = "\x1b[K", kEraseBelow[] = "\x1b[J";
@@ -44,12 +44,12 @@ struct WatchRequest {
 
 bool parse(const std::vector<std::string>& args, WatchRequest& r) {
   Options options(kWatchUsage);
-  options.positional("RUN", r.run, "a run's folder (its train.output)");
-  options.add("once", r.once, "print the current state once and exit");
+  options.positional("RUN", r.run, "folder of the run (train.output)");
+  options.add("once", r.once, "print the current state once, then exit");
   options.add("seconds", r.seconds, "seconds between updates");
   if (!options.parse(args)) return false;
   if (r.run.size() != 1) fail(ErrorKind::usage, "RUN must be the folder of one run; usage: weft watch RUN");
-  if (r.seconds < 0.1) fail(ErrorKind::usage, fmt::format("seconds = {}: give 0.1 or more", r.seconds));
+  if (r.seconds < 0.1) fail(ErrorKind::usage, fmt::format("--seconds must be at least 0.1, but is {}", r.seconds));
   return true;
 }
 
@@ -94,8 +94,8 @@ ScreenSize size_of_terminal() {
   return {.columns = size.ws_col, .rows = size.ws_row};
 }
 
-// Draws over the old screen line by line, so that nothing flickers. Erases each line before it is drawn, because
-// erasing after a line that fills the terminal would remove its last character.
+// Draws over the old screen line by line, so that nothing flickers. Erases each old line before drawing, because later
+// erasing would remove the last character of a line that fills the terminal.
 std::string redrawn(const std::string& screen) {
   std::string text = std::string(kHome) + kEraseLine;
   for (const char c : screen) text += c == '\n' ? "\n" + std::string(kEraseLine) : std::string(1, c);

@@ -1,5 +1,5 @@
-# launch/completion/weft.bash: completes weft's commands, options and values in bash. The program itself lists them.
-# If nothing matches, bash completes file names.
+# launch/completion/weft.bash: completes weft's commands, options and values in bash. The program lists them with
+# --help=words. If nothing matches, bash completes file names.
 
 # Prints the last command before the cursor: `train` in `weft launch -n 4 train`, both words in `weft inspect model`.
 _weft_command() {

@@ -1,4 +1,4 @@
-// launch/options/bleu_options.cpp: names and help texts of the options, and checks of their combinations.
+// launch/options/bleu_options.cpp: defines the names and help texts of the options, and checks their combinations.
 #include "launch/options/bleu_options.h"
 
 #include <fmt/format.h>
@@ -20,20 +20,20 @@ constexpr int64_t kMaxSamples = 1'000'000;
 
 void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
-                     "files to score, one sentence per line; none or - = standard input; paired tests compare with the "
-                     "first file");
-  options.add("reference", r.reference_files, "reference translation, line by line; - = standard input; repeatable");
-  options.add("metrics", r.metric_lists, "any of bleu, chrf and ter, separated by commas; default: bleu,chrf");
+                     "translations to score, one sentence per line; none or - = standard input; the first file is the "
+                     "baseline of paired tests");
+  options.add("reference", r.reference_files, "reference translation; - = standard input; repeat for more references");
+  options.add("metrics", r.metric_lists, "metrics to print (bleu, chrf, ter), separated by commas; default: bleu,chrf");
   options.add("tokenize", r.bleu.tokenizer,
               "BLEU's tokenizer: 13a (for most languages), intl, char, zh or none (splits at spaces)");
   options.add("smooth", r.bleu.smoothing, "BLEU's smoothing for n-grams without a match: exp, floor, add-k or none");
   options.add("smooth-value", r.smooth_value, "value for --smooth floor (default 0.1) or add-k (default 1)");
-  options.add("lowercase", r.bleu.lower_case, "ignore case in BLEU and chrF (TER ignores it by default)");
+  options.add("lowercase", r.bleu.lower_case, "ignore case in BLEU and chrF (TER ignores case by default)");
   options.add("effective-order", r.bleu.effective_order,
-              "skip n-gram orders that are longer than the text; for single sentences");
+              "leave out n-gram orders that exceed the length of the text, as is usual for single sentences");
   options.add("chrf-word-order", r.chrf.word_order, "maximum order of word n-grams in chrF: 0 = chrF2, 2 = chrF2++");
-  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER: distinguish upper and lower case");
-  options.add("ter-normalized", r.ter.normalized, "TER: split off punctuation first");
+  options.add("ter-case-sensitive", r.ter.case_sensitive, "TER: distinguish upper case from lower case");
+  options.add("ter-normalized", r.ter.normalized, "TER: first separate punctuation from words");
   options.add("ter-no-punct", r.ter.no_punct, "TER: remove punctuation");
   options.add("ter-asian-support", r.ter.asian_support,
               "TER: apply --ter-normalized and --ter-no-punct to Chinese and Japanese characters as well");
@@ -41,11 +41,11 @@ void describe(Options& options, BleuRequest& r) {
   options.add("confidence-n", r.confidence_n, "number of resamples for --confidence");
   options.add("paired-bs", r.paired_bs, "test by bootstrap whether each system differs significantly from the first");
   options.add("paired-bs-n", r.paired_bs_n, "number of resamples for --paired-bs");
-  options.add("paired-ar", r.paired_ar, "test the same as --paired-bs, but by approximate randomization");
+  options.add("paired-ar", r.paired_ar, "make the same test as --paired-bs, but by approximate randomization");
   options.add("paired-ar-n", r.paired_ar_n, "number of trials for --paired-ar");
-  options.add("seed", r.seed, "seed of resampling and randomization");
-  options.add("width", r.width, "digits after the decimal point");
-  options.add("json", r.json, "print one JSON object with all digits");
+  options.add("seed", r.seed, "random seed of --confidence, --paired-bs and --paired-ar");
+  options.add("width", r.width, "number of digits after the decimal point");
+  options.add("json", r.json, "print one JSON object with unrounded numbers");
   options.add("quiet", r.quiet, "print no progress");
 }
 
@@ -60,7 +60,7 @@ std::vector<std::string> parse_metrics(const std::vector<std::string>& lists) {
       const std::string name(part), nearest = nearest_name(name, kMetrics);
       if (!has(kMetrics, name))
         fail(ErrorKind::usage, fmt::format("metrics = '{}': there is no metric '{}'; {}", list, name,
-                                           nearest.empty() ? "give bleu, chrf or ter, with commas between them"
+                                           nearest.empty() ? "give any of bleu, chrf and ter, separated by commas"
                                                            : fmt::format("did you mean {}?", nearest)));
       if (!has(metrics, name)) metrics.push_back(name);
     }
@@ -79,7 +79,7 @@ void check_used(const Options& options, const BleuRequest& r) {
   for (const char* option : {"ter-case-sensitive", "ter-normalized", "ter-no-punct", "ter-asian-support"})
     needs(option, ter, "ter among the --metrics");
   if (r.bleu.lower_case && r.ter.case_sensitive)
-    fail(ErrorKind::usage, "--lowercase ignores case, but --ter-case-sensitive does not: give one of them");
+    fail(ErrorKind::usage, "--lowercase ignores case, but --ter-case-sensitive does not: give only one of them");
   needs("ter-asian-support", r.ter.normalized || r.ter.no_punct, "--ter-normalized or --ter-no-punct");
   needs("confidence-n", r.confidence, "--confidence");
   needs("paired-bs-n", r.paired_bs, "--paired-bs");
@@ -91,20 +91,20 @@ void check_systems(const BleuRequest& r) {
   const auto num_standard_input = std::count(r.hypothesis_files.begin(), r.hypothesis_files.end(), "-") +
                                   std::count(r.reference_files.begin(), r.reference_files.end(), "-");
   if (num_standard_input + r.hypothesis_files.empty() > 1)
-    fail(ErrorKind::usage, "standard input can be only one text: name files for the other texts");
+    fail(ErrorKind::usage, "standard input is given for several texts, but can be only one: give files for the others");
   for (size_t i = 0; i < r.hypothesis_files.size(); ++i) {
     const std::string& file = r.hypothesis_files[i];
     if (!r.metric_lists.empty() && has(kMetrics, file))
-      fail(ErrorKind::usage, fmt::format("'{0}' would be a hypothesis file: write --metrics {1},{0} or ./{0}", file,
+      fail(ErrorKind::usage, fmt::format("'{0}' is read as a file: write --metrics {1},{0} or, for a file, ./{0}", file,
                                          r.metric_lists.back()));
     if (std::find(r.hypothesis_files.begin(), r.hypothesis_files.begin() + i, file) != r.hypothesis_files.begin() + i)
-      fail(ErrorKind::usage, fmt::format("the hypothesis {} is given twice", file));
+      fail(ErrorKind::usage, fmt::format("the hypothesis file {} is given twice", file));
   }
   if ((r.paired_bs || r.paired_ar) && r.hypothesis_files.size() < 2)
-    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file and one or more other files");
+    fail(ErrorKind::usage, "a paired test compares systems: give the baseline's file, then one or more other files");
   if (r.paired_bs && r.paired_ar) fail(ErrorKind::usage, "--paired-bs and --paired-ar cannot be combined");
   if (r.paired_bs && r.confidence)
-    fail(ErrorKind::usage, "--paired-bs prints the intervals of its own resamples: leave out --confidence");
+    fail(ErrorKind::usage, "--paired-bs already prints confidence intervals of its resamples: leave out --confidence");
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ void check_systems(const BleuRequest& r) {
 bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   Options options(
       "bleu --reference FILE [--reference FILE2 ...] [HYPOTHESIS ...] [options]\n\n"
-      "Scores one or more translations of a text by the rules of sacreBLEU.\n\n"
+      "Scores one or more translations of the same text by the rules of sacreBLEU.\n\n"
       "  weft bleu --reference test.de --paired-bs baseline.txt new.txt");
   describe(options, r);
   if (!options.parse(args)) return false;
@@ -121,16 +121,16 @@ bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   check_used(options, r);
   check_systems(r);
   if (r.chrf.word_order < 0 || r.chrf.word_order > ChrfOptions::kMaxWordOrder)
-    fail(ErrorKind::usage, fmt::format("chrf-word-order = {}: give 0, 1 or 2", r.chrf.word_order));
-  if (r.width < 0 || r.width > 15) fail(ErrorKind::usage, fmt::format("width = {}: give 0 to 15", r.width));
+    fail(ErrorKind::usage, fmt::format("--chrf-word-order must be 0, 1 or 2, but is {}", r.chrf.word_order));
+  if (r.width < 0 || r.width > 15) fail(ErrorKind::usage, fmt::format("--width must be 0 to 15, but is {}", r.width));
   for (const auto& [name, count] :
        {std::pair{"confidence-n", r.confidence_n}, {"paired-bs-n", r.paired_bs_n}, {"paired-ar-n", r.paired_ar_n}})
     if (count < 2 || count > kMaxSamples)
-      fail(ErrorKind::usage, fmt::format("{} = {}: give 2 to {}", name, count, kMaxSamples));
+      fail(ErrorKind::usage, fmt::format("--{} is {}, but must be between 2 and {}", name, count, kMaxSamples));
   if (options.given("smooth-value")) {
     const bool applies = r.bleu.smoothing == BleuSmoothing::floor || r.bleu.smoothing == BleuSmoothing::add_k;
     if (!applies || r.smooth_value < 0)
-      fail(ErrorKind::usage, "--smooth-value must be 0 or more and needs --smooth floor or --smooth add-k");
+      fail(ErrorKind::usage, "--smooth-value must be at least 0 and needs --smooth floor or --smooth add-k");
     r.bleu.smoothing_value = r.smooth_value;
   }
   r.chrf.lower_case = r.bleu.lower_case;

@@ -1,4 +1,4 @@
-// launch/options/decode_options.cpp: names and help texts of the decoding options.
+// launch/options/decode_options.cpp: defines the names and help texts of the decoding options.
 #include "launch/options/decode_options.h"
 
 #include "trainer/inference/translator.h"
@@ -6,12 +6,12 @@
 namespace weft {
 
 void add_decode_options(Options& options, DecodeConfig& decode) {
-  options.add("beam", decode.beam, "beam size: hypotheses kept per sentence; 1 = greedy");
+  options.add("beam", decode.beam, "beam size, the number of hypotheses kept per sentence; 1 = greedy");
   options.add("length-penalty", decode.length_penalty,
               "alpha of the length penalty ((5 + length) / 6)^alpha; 0 = none");
   options.add("max-length-factor", decode.max_length_factor,
-              "a translation has at most factor * source tokens + extra tokens");
-  options.add("max-length-extra", decode.max_length_extra, "extra tokens in the limit of max-length-factor");
+              "a translation has at most this factor * source tokens + max-length-extra tokens");
+  options.add("max-length-extra", decode.max_length_extra, "number of tokens added to the limit of max-length-factor");
   for (const char* key : {"beam", "length-penalty", "max-length-factor", "max-length-extra"})
     options.describe_default(key, "checkpoint's");
 }

@@ -1,4 +1,4 @@
-// launch/options/help_format.cpp: help as text, and as words for completion.
+// launch/options/help_format.cpp: formats help as text, and as words for completion.
 #include "launch/options/help_format.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr size_t kMinName = 12, kMaxName = 28;  // columns of names; a longer name stands on a line of its own
+constexpr size_t kMinName = 12, kMaxName = 28;  // width of the names; a longer name is on a separate line
 
 std::string describe_one(const std::string& name, const std::string& sentence, size_t width, size_t columns) {
   const size_t indent = width + 4;
@@ -41,7 +41,7 @@ std::string describe_sections(const std::vector<Field>& fields, size_t width, si
   return text;
 }
 
-// Rewraps the lines of each paragraph. Lines that start with a space stay as they are.
+// Wraps the lines of each paragraph again, but keeps lines that start with a space.
 std::string wrap_paragraphs(const std::string& text, size_t columns) {
   std::string out, paragraph;
   const auto end_paragraph = [&] {

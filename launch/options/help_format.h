@@ -15,11 +15,11 @@ constexpr EnumNames<HelpFormat, 3> enum_names(HelpFormat) {
   return {{{"text", HelpFormat::text}, {"man", HelpFormat::man}, {"words", HelpFormat::words}}};
 }
 
-// Returns the format requested by --help, -h or --help=FORMAT before any `--`. Error of kind usage if it is unknown.
+// Returns the format requested by --help, -h or --help=FORMAT before any `--`. Error of kind usage for other formats.
 std::optional<HelpFormat> asked_help(const std::vector<std::string>& args);
 
-// The contents of a command's help. The first line of `usage` is the usage line without the program's name; a
-// description may follow. The positional_ members describe the arguments without a name.
+// Contains what a command's help shows. The first line of `usage` is the usage line without the program's name, and a
+// description may follow. The positional_ members describe the arguments that have no option name.
 struct HelpText {
   std::string usage, positional_name, positional_sentence;
   std::vector<Field> fields;        // grouped by section; options without a section come first
@@ -28,10 +28,10 @@ struct HelpText {
 
 std::string section_of(const std::string& key);  // returns "model" for "model.width", and "" for "beam"
 
-// The help in lines of at most `columns` characters, with the values of options in brackets.
+// Returns the help in lines of at most `columns` characters, with the current values of options in brackets.
 std::string help_page(const HelpText& help, size_t columns);
 
-// A man page (man(7)) consists of manual_name() and the command's manual_body().
+// The man page of a command (man(7)) consists of manual_name() followed by manual_body().
 std::string roff(const std::string& text);               // escapes text for a man page
 std::string manual_page_of(const std::string& command);  // returns "weft-inspect-model" for "inspect model"
 std::string manual_name(const std::string& page, const std::string& summary);

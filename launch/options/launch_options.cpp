@@ -1,4 +1,4 @@
-// launch/options/launch_options.cpp: splits the words into the launcher's options, a command and the command's options.
+// launch/options/launch_options.cpp: splits arguments into the launcher's options, a command and the command's options.
 #include "launch/options/launch_options.h"
 
 #include <fmt/format.h>
@@ -15,8 +15,8 @@ constexpr char kUsage[] =
     R"(launch [-n N] [--hosts a:4,b:4] [--restarts K] COMMAND [options of COMMAND]
 
 Starts the ranks of train, translate, score, evaluate or bench with Open MPI's mpirun, or with srun inside a
-Slurm allocation. After Ctrl-C or SIGTERM a training run finishes its step, saves and stops. A second signal, at
-least two seconds later, stops the run immediately. The exit status is the status of the ranks.
+Slurm allocation. After Ctrl-C or SIGTERM, a training run finishes its step, saves and stops. A second signal, at
+least two seconds later, stops the run immediately. The command exits with the exit status of the ranks.
 
   weft launch -n 4 train --config my.cfg --parallel.tp=2          4 ranks on this machine
   weft launch --hosts a:4,b:4 train --config my.cfg               8 ranks on two hosts, reached by ssh
@@ -27,10 +27,10 @@ least two seconds later, stops the run immediately. The exit status is the statu
 See docs/hardware/cluster.md for settings of Open MPI, restarts and lost hosts.)";
 
 void describe_options(Options& options, LaunchOptions& o) {
-  options.add("ranks", o.ranks, "number of ranks, also -n N; default: all slots of --hosts or of the allocation");
-  options.add("hosts", o.hosts, "hosts and the maximum number of ranks on each: a:4,b:4; default: this machine");
+  options.add("ranks", o.ranks, "number of ranks, also -n N; default: all slots of --hosts or of Slurm's allocation");
+  options.add("hosts", o.hosts, "hosts with the maximum number of ranks on each, like a:4,b:4; default: this machine");
   options.add("restarts", o.restarts, "train: maximum number of restarts after failures of ranks or hosts");
-  options.add("mpirun", o.mpirun, "path of Open MPI's mpirun; default: next to weft or on PATH; in Slurm, srun");
+  options.add("mpirun", o.mpirun, "path of mpirun; default: srun in a Slurm job, else mpirun next to weft or on PATH");
   options.add("dry-run", o.dry_run, "print the command line that would start the ranks, then exit");
 }
 
@@ -42,8 +42,8 @@ std::string with_long_name(const std::string& word) {
 
 void check(const LaunchOptions& o) {
   if (o.command.empty()) fail(ErrorKind::usage, "COMMAND is missing; usage: weft launch -n N train ...");
-  if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("ranks = {}: give 1 or more", o.ranks));
-  if (o.restarts < 0) fail(ErrorKind::usage, fmt::format("restarts = {}: give 0 or more", o.restarts));
+  if (o.ranks < 0) fail(ErrorKind::usage, fmt::format("--ranks must be at least 1, but is {}", o.ranks));
+  if (o.restarts < 0) fail(ErrorKind::usage, fmt::format("--restarts must be at least 0, but is {}", o.restarts));
   if (o.restarts > 0 && o.command != "train")
     fail(ErrorKind::usage, fmt::format("--restarts applies only to train, because {} cannot resume", o.command));
 }
@@ -59,7 +59,7 @@ bool parse_launch_options(const std::vector<std::string>& args, LaunchOptions& o
   const auto command = args.begin() + static_cast<std::ptrdiff_t>(num_own);
   own.resize(num_own);
   if (!options.parse(own)) return false;
-  if (options.given("ranks") && o.ranks == 0) fail(ErrorKind::usage, "ranks = 0: give 1 or more");
+  if (options.given("ranks") && o.ranks == 0) fail(ErrorKind::usage, "--ranks must be at least 1, but is 0");
   if (command != args.end()) {
     o.command = *command;
     o.args.assign(command + 1, args.end());

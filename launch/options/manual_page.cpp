@@ -1,4 +1,4 @@
-// launch/options/manual_page.cpp: help as a man page, in the macros of man(7).
+// launch/options/manual_page.cpp: formats help as a man page with the macros of man(7).
 #include <algorithm>
 
 #include "launch/options/help_format.h"
@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Descriptions keep their line ends because they contain examples.
+// Keeps the line ends of a description, because it contains examples.
 std::string as_it_stands(const std::string& text) {
   return ".nf\n" + roff(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
 }
@@ -22,7 +22,7 @@ std::string option(const Field& field) {
 
 }  // namespace
 
-// Escapes backslashes and minus signs, and lines that roff would take for a request.
+// Escapes backslashes, minus signs, and the first character of a line if roff would read the line as a request.
 std::string roff(const std::string& text) {
   std::string out;
   bool starts_line = true;
@@ -70,8 +70,8 @@ std::string manual_body(const HelpText& help) {
     text += option(field);
   }
   return text +
-         ".SH EXIT STATUS\n0 success; 2 usage or configuration; 3 data; 4 no loadable checkpoint; 5 input or output;\n"
-         "6 another rank was lost; 7 the run diverged; 1 a bug in Weft; 128 + N stopped by signal N.\n"
+         ".SH EXIT STATUS\n0: success; 1: a bug in Weft; 2: usage or configuration; 3: data; 4: no loadable\n"
+         "checkpoint; 5: input or output; 6: a lost rank; 7: a diverged run; 128 + N: a stop by signal N.\n"
          ".SH SEE ALSO\n.BR weft (1)\n.PP\n"
          "The documents and configurations named here, such as docs/running.md, are installed in share/doc/weft.\n";
 }

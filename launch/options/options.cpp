@@ -19,7 +19,7 @@ bool is_flag(const std::string& argument, const std::vector<Field>& fields) {
                      [&](const Field& field) { return field.is_flag && argument == "--" + field.key; });
 }
 
-// Rewrites what Boost does not support: flags with an optional value (`--json false`), empty values (`--data.valid=`).
+// Rewrites what Boost does not support: flags with optional values (`--json false`) and empty values (`--data.valid=`).
 std::vector<std::string> for_boost(const std::vector<std::string>& args, const std::vector<Field>& fields) {
   std::vector<std::string> out;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -111,7 +111,7 @@ size_t Options::num_before_positional(const std::vector<std::string>& args) cons
 void Options::take_positional(const std::string& text) {
   if (positional_ == nullptr)
     fail(ErrorKind::usage,
-         fmt::format("'{}' does not belong to an option; usage: weft {}", text, usage_.substr(0, usage_.find('\n'))));
+         fmt::format("'{}' belongs to no option; usage: weft {}", text, usage_.substr(0, usage_.find('\n'))));
   positional_->push_back(text);
 }
 

@@ -7,9 +7,9 @@
 //   if (!options.parse(args)) return 0;                               // --help was printed
 //   options.require("source");                                        // Error of kind usage if it has no value
 //
-// --help=man prints a man page, and --help=words prints what shells complete (launch/options/help_format.h).
+// --help=man prints a man page, and --help=words prints the words for shell completion (launch/options/help_format.h).
 //
-// A bool is a flag: `--json`, `--json=true` or `--json false`. For an unknown option the Error suggests the nearest
+// A bool is a flag: `--json`, `--json=true` or `--json false`. If an option is unknown, the Error suggests the nearest
 // name. The constructor's text is the usage line without the program's name, optionally followed by a description.
 #pragma once
 
@@ -42,16 +42,16 @@ class Options {
   }
   void positional(const char* name, std::vector<std::string>& values, const char* sentence);
 
-  void describe_default(const std::string& key, const std::string& text);  // shown in --help in place of the value
+  void describe_default(const std::string& key, const std::string& text);        // --help shows it as the default
   void show_first(std::vector<std::string> keys) { common_ = std::move(keys); }  // what --help lists first
-  // Hides the option from --help and completion. It is still parsed, so that the command can explain its refusal.
+  // Hides an option from --help and completion. Options still parses it, so that the command can say why it is refused.
   void hide(const std::string& key) { hidden_.insert(key); }
 
   bool parse(const std::vector<std::string>& args);  // false: --help was printed to stdout
   bool given(const std::string& key) const { return given_.contains(key); }
-  // Sets the values found by parse() once more, except for lists. Call it after giving the variables other defaults.
+  // Sets the values found by parse() again, except lists. Call set_given() after giving the variables new defaults.
   void set_given() const;
-  size_t num_before_positional(const std::vector<std::string>& args) const;  // arguments that are options or values
+  size_t num_before_positional(const std::vector<std::string>& args) const;  // counts options and values
   void require(const std::string& key) const;
   std::string help(HelpFormat format = HelpFormat::text) const;
 

@@ -1,4 +1,4 @@
-// launch/options/run_options.cpp: parses the arguments twice, because the first pass only finds the file.
+// launch/options/run_options.cpp: parses the arguments twice: to find the .cfg file, and to override its options.
 #include "launch/options/run_options.h"
 
 #include "launch/options/options.h"
@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Creates the stages named by --stage.NAME options, and for --help a stage with the name NAME.
+// Creates the stages named by --stage.NAME options. For --help, creates a stage called NAME if there are no others.
 void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& config) {
   for (const std::string& arg : args) {
     if (arg.starts_with("--help") && config.stages.empty())
@@ -27,7 +27,7 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
         "train --config FILE [--section.key=value ...]\n\n"
         "Trains a model, or resumes the run in train.output. Use weft launch to train on several ranks.\n\n"
         "  weft train --config configs/multi30k.cfg --train.minutes=60");
-    options.add("config", file, ".cfg file with options; the command line overrides it");
+    options.add("config", file, ".cfg file with options; options on the command line override it");
     options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks), then exit");
     options.sections(into);
     options.show_first({"config", "data.train", "data.valid", "train.output", "train.minutes", "train.steps",

@@ -1,4 +1,4 @@
-// launch/options/tag_options.h: options of `weft translate`, `weft evaluate` and `weft score` for tags on all lines.
+// launch/options/tag_options.h: adds options that put tags on all lines of `weft translate`, `evaluate` and `score`.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct TagRequest {
   std::string tag, target_tag;  // names, separated by spaces
 
   void add_to(Options& options) {
-    options.add("tag", tag, "tags to put before every source, for example '<2de>'; see docs/tags.md");
-    options.add("target-tag", target_tag, "tags that every translation starts with; the printed text omits them");
+    options.add("tag", tag, "tags to put before every source sentence, for example '<2de>'; see docs/tags.md");
+    options.add("target-tag", target_tag, "tags at the start of every translation, which the printed text leaves out");
   }
   TaggedLine line(const std::string& text) const {
     return {.text = text, .tag = tag, .target_tag = target_tag, .prefix = ""};

@@ -31,7 +31,7 @@ constexpr int kSmallestCell = 6, kLargestCell = 22, kLabelFont = 13;
 
 enum class Form { pharaoh, json_lines, drawings };
 
-// Without this check, `.json` or `.SVG` would silently mean Pharaoh lines.
+// Returns the format of a file. Refuses extensions such as `.json` and `.SVG`, which would silently mean Pharaoh lines.
 Form form_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string(), ending = fs::path(path).extension().string();
   for (const std::string known : {".svg", ".jsonl"}) {
@@ -53,7 +53,7 @@ std::vector<std::string> labels(const std::vector<int32_t>& ids, const Tokenizer
   return pieces;
 }
 
-// Also escapes U+0085, U+2028 and U+2029, which some readers take for line ends and nlohmann does not escape.
+// Also escapes U+0085, U+2028 and U+2029, which nlohmann does not escape although some readers take them for line ends.
 std::string to_one_json_line(const nlohmann::json& json) {
   const std::string text = json.dump();
   std::string line;
@@ -121,7 +121,7 @@ class Drawings : public AlignmentFile {
   }
   void add(const Alignment& alignment) override {
     std::string svg = draw_(alignment, ++lines_);
-    if (lines_ == 1) {  // may be the only line
+    if (lines_ == 1) {  // it may be the only line
       first_ = std::move(svg);
       return;
     }
@@ -133,7 +133,7 @@ class Drawings : public AlignmentFile {
   }
 
  private:
-  // Drawings of an earlier text with a different number of lines would seem to belong to this text.
+  // Removes the drawings of an earlier text, because some would otherwise seem to belong to this text.
   void remove_earlier() const {
     const std::string name = path_.stem().string();
     std::vector<fs::path> earlier;
@@ -162,11 +162,11 @@ class Drawings : public AlignmentFile {
 void AlignmentRequest::add_to(Options& options) {
   options.add(
       "alignment", files,
-      "write cross-attention to FILE in the format of its suffix: .svg = a drawing (NAME-0001.svg, ... for several "
-      "sentences; existing files are overwritten), .jsonl = all weights, anything else = Pharaoh (`0-0 2-1`); "
-      "repeatable");
-  options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean, or a number from 0");
-  options.add("alignment-head", head, "attention head for --alignment: mean, or a number from 0");
+      "write cross-attention to a file, whose suffix selects the format: .svg = drawing (for several sentences "
+      "NAME-0001.svg, ...; existing files are overwritten), .jsonl = all weights, others = Pharaoh (`0-0 2-1`); "
+      "repeat the option for several files");
+  options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean, or a number that counts from 0");
+  options.add("alignment-head", head, "attention head for --alignment: mean, or a number that counts from 0");
 }
 
 void AlignmentRequest::check(const Options& options) const {

@@ -1,8 +1,8 @@
-// launch/reports/alignment_files.h: the files of `weft translate --alignment FILE`.
+// launch/reports/alignment_files.h: writes the files of `weft translate --alignment FILE`.
 //
 // The extension of a file's name selects the format: .svg is a drawing, .jsonl contains all weights, and any other
 // extension means Pharaoh's format `i-j`. A misspelled .svg or .jsonl is refused. Text files contain one line per
-// sentence, and finish() makes them appear atomically.
+// sentence. A text file appears only when finish() has completed it.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,8 @@ class AlignmentFile {
   virtual void finish() = 0;
 };
 
-// `title` is the title of the drawings. One sentence is drawn to NAME.svg, and several to NAME-0001.svg, NAME-0002.svg,
-// ... by line. Earlier drawings with any of these names are removed first.
+// `title` is the title of the drawings. A single line is drawn to NAME.svg. Several lines are drawn to NAME-0001.svg,
+// NAME-0002.svg, ... in their order. Earlier drawings with any of these names are removed first.
 std::unique_ptr<AlignmentFile> open_alignment_file(const std::string& path, const Tokenizer& source,
                                                    const Tokenizer& target, const std::string& title);
 

@@ -1,4 +1,4 @@
-// launch/reports/bench_json.cpp: results of `weft bench` as JSON.
+// launch/reports/bench_json.cpp: formats the results of `weft bench` as JSON.
 #include <nlohmann/json.hpp>
 
 #include "launch/reports/bench_report.h"

@@ -1,4 +1,4 @@
-// launch/reports/bench_report.cpp: results of `weft bench` as tables.
+// launch/reports/bench_report.cpp: formats the results of `weft bench` as tables.
 #include "launch/reports/bench_report.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ std::string products_text(const BenchReport& r) {
   return s + "\n";
 }
 
-// Sums over all shapes of an op, to compare its time with the time of copies.
+// Contains sums over all shapes of an op, whose time is compared with the time of copies.
 struct OpRate {
   std::string op;
   int64_t calls = 0;

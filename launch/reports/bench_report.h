@@ -1,4 +1,4 @@
-// launch/reports/bench_report.h: results of `weft bench`, as one screen of text or as JSON (docs/hardware/bench.md).
+// launch/reports/bench_report.h: formats the results of `weft bench` as text or as JSON (docs/hardware/bench.md).
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ const char* test_name(PairedTest test) {
   return test == PairedTest::bootstrap ? "paired bootstrap" : "paired approximate randomization";
 }
 
-// Inserts the parameters of intervals and p-values: "nrefs:1|bs:1000|seed:12345|case:mixed|...".
+// Returns the metric's signature with the settings of the resampling inserted: "nrefs:1|bs:1000|seed:12345|case:...".
 std::string signature(const BleuReport& report, const Metric& metric) {
   std::string fields;
   if (report.num_resamples > 0) fields += fmt::format("bs:{}|", report.num_resamples);
@@ -28,7 +28,7 @@ std::string signature(const BleuReport& report, const Metric& metric) {
   return text.insert(text.find('|') + 1, fields);
 }
 
-// A score equal to the baseline's is never significant, even if no sample shows a larger difference.
+// A score that equals the baseline's score is never significant, even if no sample shows a larger difference.
 bool is_significant(const MetricReport& metric, size_t system) {
   const SystemResult& result = metric.results[system];
   return result.p_value && *result.p_value < kSignificant && result.score != metric.results[0].score;
@@ -135,7 +135,7 @@ std::string to_text(const BleuReport& report, int num_digits) {
     return text;
   }
   return text + fmt::format(
-                    "p: probability of a larger difference from {}, the baseline, by chance; *: p < {}\n"
+                    "p: probability that chance alone makes a larger difference from the baseline {}; *: p < {}\n"
                     "({}, {} trials, seed {})\n",
                     labels(report)[0], kSignificant, test_name(report.test), report.num_trials, report.seed);
 }

@@ -1,7 +1,7 @@
-// launch/reports/bleu_report.h: results of `weft bleu` as lines and tables, or as JSON.
+// launch/reports/bleu_report.h: formats the results of `weft bleu` as lines and tables, or as JSON.
 //
-// For one system the text has one line per metric, in sacreBLEU's format. For several systems it is a table with one
-// line per system. With intervals or p-values there is one such table per metric.
+// For one system, the text contains one line per metric in sacreBLEU's format. For several systems, the text is a table
+// with one line per system. If there are intervals or p-values, there is one table per metric.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// launch/reports/metric.h: a common interface of BLEU, chrF and TER: statistics per segment, and the score of a sum.
+// launch/reports/metric.h: defines one interface for BLEU, chrF and TER: statistics per segment, and scores of sums.
 #pragma once
 
 #include <functional>

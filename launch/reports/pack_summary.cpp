@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Replaces control characters and line breaks with spaces, because a terminal would obey them.
+// Replaces control characters and line breaks with spaces, because a terminal would execute them.
 std::string shown_line(std::string_view text) {
   std::string line;
   for (size_t i = 0; i < text.size();) {

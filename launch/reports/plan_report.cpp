@@ -66,12 +66,12 @@ std::vector<NamedPart> parts_of(const StepSeconds& s) {
 const char* explanation(const std::string& part) {
   if (part == "compute") return "forward and backward passes of blocks";
   if (part == "tp sums") return "sums of tensor parallelism";
-  if (part == "exposed") return "exchange not hidden by computation";
+  if (part == "exposed") return "exchange that no computation hides";
   if (part == "slowed") return "computation slowed by the exchange";
   if (part == "optimizer") return "zeroing, norm, update";
   if (part == "hosts") return "exchange of totals between hosts";
   if (part == "slowest") return "waiting for the slowest rank";
-  if (part == "planner") return "planning beyond the step";
+  if (part == "planner") return "planning that outlasts the step";
   if (part == "saves") return "checkpoints, average per step";
   return "average per step";
 }

@@ -1,4 +1,4 @@
-// launch/reports/plan_report.h: `weft plan` as one screen of text or as JSON (docs/hardware/plan.md).
+// launch/reports/plan_report.h: formats the results of `weft plan` as text or as JSON (docs/hardware/plan.md).
 #pragma once
 
 #include <string>

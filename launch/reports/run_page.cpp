@@ -1,4 +1,4 @@
-// launch/reports/run_page.cpp: collects the runs' records by kind, and assembles frame, style, script and data.
+// launch/reports/run_page.cpp: collects the runs' log records by kind, and assembles frame, style, script and data.
 #include "launch/reports/run_page.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Mean {  // a mean of successive numbers
   }
 };
 
-// Collects the curves of steps. Neighboring steps become one point.
+// Collects the curves of training steps. Each group of neighboring steps becomes one point.
 class StepCurves {
  public:
   explicit StepCurves(size_t steps) : group_((steps + kMaxPoints - 1) / kMaxPoints) {}
@@ -188,7 +188,7 @@ Json run_of(const PageRun& run) {
           {"rollbacks", rollbacks},   {"stages", stages},           {"ranks", ranks_of(ranks, hosts)}};
 }
 
-// Returns no options for a damaged file, which the page only shows as text.
+// Returns no options if the file is damaged, because the page then shows the file only as text.
 std::vector<CfgOption> options_of(const PageRun& run) {
   try {
     return read_cfg(run.config, "config.cfg");
@@ -199,7 +199,7 @@ std::vector<CfgOption> options_of(const PageRun& run) {
 
 // Returns the options that differ between the runs, in the order of their files. The value is null for a run whose file
 // lacks the option (a different version wrote the file, or the option belongs to a stage) and for a run without a file.
-// An option that some files lack does not differ if it is empty or 0 in the other files.
+// An option that some files lack does not count as different if it is empty or 0 in all other files.
 Json differences_of(const std::vector<PageRun>& runs) {
   std::vector<CfgOption> options;  // each with the value of the first file that contains it
   std::vector<std::map<std::string, std::string>> values;
@@ -233,7 +233,7 @@ Json differences_of(const std::vector<PageRun>& runs) {
   return differences;
 }
 
-// Returns the corpora of all mixes: folders, and short names that distinguish them.
+// Returns the corpora of all mixes, each with its folder and a short name that no other corpus has.
 Json corpora_of(const Json& runs) {
   std::set<std::string> all;
   for (const Json& run : runs)
@@ -277,10 +277,10 @@ nlohmann::ordered_json run_page_data(const std::vector<PageRun>& runs) {
 std::string run_page(const std::vector<PageRun>& runs) {
   std::string title;
   for (const PageRun& run : runs) title += (title.empty() ? "" : ", ") + run.name;
-  // In JSON `<` occurs only inside strings, so escaping it is safe and nothing can end the script element.
+  // In JSON, `<` occurs only inside strings, so escaping it is safe. Unescaped, a string could end the script element.
   const std::string data =
       replaced(run_page_data(runs).dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
-  // The data comes last because its text may contain anything.
+  // The data is inserted last, because it may contain any text, even a placeholder.
   std::string page = replaced(std::string(kPageFrame), "%STYLE%", kPageStyle);
   page = replaced(std::move(page), "%SCRIPT%", kPageScript);
   page = replaced(std::move(page), "%TITLE%", svg_escaped(title));

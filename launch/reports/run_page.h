@@ -1,7 +1,7 @@
 // launch/reports/run_page.h: shows training runs as one HTML page: curves, samples, attention, configuration.
 //
-// The page needs no network, because it contains its style, its script and its data (JSON). launch/reports/run_page/
-// contains the style, the script and the frame.
+// The page needs no network, because it contains its style, its script and its data (JSON). The style, the script and
+// the HTML frame are in launch/reports/run_page/.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -22,7 +22,7 @@ std::string read_all(std::istream& in, const std::string& name) {
   std::ostringstream text;
   if (in.peek() != std::char_traits<char>::eof()) text << in.rdbuf();
   if (in.bad() || !text || (&in == &std::cin && std::ferror(stdin)))  // std::cin treats an error of stdin as its end
-    fail(ErrorKind::io, fmt::format("{}: cannot be read to its end", name));
+    fail(ErrorKind::io, fmt::format("{} cannot be read to its end", name));
   return unpacked(std::move(text).str(), name);
 }
 
@@ -30,7 +30,7 @@ std::string text_of(const std::string& path, const std::string& name) {
   if (path == kStandardInput) return read_all(std::cin, name);
   if (std::filesystem::is_directory(path)) fail(ErrorKind::data, fmt::format("{} is a folder", path));
   std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorKind::data, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  if (!in) fail(ErrorKind::data, fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
   return read_all(in, name);
 }
 

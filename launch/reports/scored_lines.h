@@ -1,7 +1,7 @@
-// launch/reports/scored_lines.h: reads lines for scoring by sacreBLEU's rules.
+// launch/reports/scored_lines.h: reads lines for scoring by the rules of sacreBLEU.
 //
-// Only LF ends a line. A carriage return is white space; U+2028 and a byte order mark are characters. The last line may
-// lack its LF. Trailing Unicode white space is removed. Input is a file, a pipe or standard input, plain or compressed
+// Only LF ends a line. A carriage return is white space, but U+2028 and a byte order mark are characters. The last line
+// needs no LF. Trailing Unicode white space is removed. Input is a file, a pipe or standard input, plain or compressed
 // (gzip, zstd, xz). Anything that is not text is an Error (data/text/text_line.h).
 #pragma once
 

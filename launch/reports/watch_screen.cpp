@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kRecentSteps = 50;  // number of steps for speeds and shares
 constexpr int kLinesBesideChart = 12;
 constexpr size_t kMaxCorpora = 6;
-constexpr double kSilentSeconds = 30;  // a log that is silent for longer is reported
+constexpr double kSilentSeconds = 30;  // after this time, a log without new records is reported
 
 double number_or_nan(const nlohmann::json& record, const std::string& key) {
   return number_at(record, key).value_or(std::nan(""));
@@ -35,7 +35,7 @@ double sum(const WatchedLog& log, const char* key) {
   return total;
 }
 
-// Averages over the recent steps, weighted by the time of each step like the speeds.
+// Averages over the recent steps, weighted by the time of each step, as for the speeds.
 double mean_share(const WatchedLog& log, const char* key) {
   double total = 0;
   for (const nlohmann::json& step : log.steps) total += number_or_0(step, key) * number_or_0(step, "seconds");
@@ -73,7 +73,7 @@ std::vector<std::string> step_lines(const WatchedRun& run) {
           shares};
 }
 
-// Returns the stage with its position in the configuration, or nothing for a run without stages.
+// Returns the stage with its position in the configuration, or an empty text for a run without stages.
 std::string stage_text(const WatchedRun& run) {
   if (run.log.stage.empty()) return "";
   const auto& stages = run.config.stages;
@@ -83,7 +83,7 @@ std::string stage_text(const WatchedRun& run) {
   return fmt::format("stage {}{}, since step {}", run.log.stage, place, with_commas(run.log.stage_since));
 }
 
-// Returns "corpora     clean: epoch 3, nll 2.10" and a line per other corpus, for a run on several corpora.
+// For a run on several corpora, returns a line per corpus. The first is like "corpora     clean: epoch 3, nll 2.10".
 std::vector<std::string> corpus_lines(const nlohmann::json& step) {
   const auto epochs = numbers_in(step, "epochs");
   std::vector<std::string> folders, lines;
@@ -117,7 +117,7 @@ std::string text_of_set(const nlohmann::json& v, const std::string& set) {
   return fmt::format("{}{}{}", set, set.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 
-// Judges by train.keep_best, or by the loss if the validations lack the metric.
+// Returns the best validation by the metric in train.keep_best, or by the loss if the validations lack this metric.
 const nlohmann::json& best_of(const std::vector<nlohmann::json>& validations, const std::string& keep_best) {
   const auto quality_by = [](const BestRule& rule) {
     return [&rule](const nlohmann::json& v) {
@@ -158,10 +158,10 @@ std::string silence(const WatchedRun& run) {
   double longest = 0;
   for (const nlohmann::json& step : run.log.steps) longest = std::max(longest, number_or_nan(step, "seconds"));
   if (run.silent_seconds < std::max(kSilentSeconds, 5 * longest)) return "";
-  return fmt::format("no log record for {}: stopped, or busy with a validation", format_duration(run.silent_seconds));
+  return fmt::format("no log record for {}: stopped, or validation in progress", format_duration(run.silent_seconds));
 }
 
-// Cuts between characters, not within the bytes of one.
+// Cuts between characters, and never within the bytes of a character.
 std::string cut(const std::string& line, int columns) {
   size_t end = 0;
   for (int n = 0; end < line.size(); ++n) {

@@ -1,4 +1,4 @@
-// launch/reports/watch_screen.h: the screen of `weft watch`.
+// launch/reports/watch_screen.h: formats the screen of `weft watch`.
 #pragma once
 
 #include <deque>
@@ -11,15 +11,15 @@
 
 namespace weft {
 
-// Collects the contents of a run's log.
+// Collects the records of a run's log.
 class WatchedLog {
  public:
   void add(const nlohmann::json& record);  // adds a record of log.jsonl
   void clear() { *this = WatchedLog(); }
 
   ChartSeries loss{.name = "loss"}, bleu{.name = "BLEU"};
-  std::deque<nlohmann::json> steps;         // the last few
-  std::vector<nlohmann::json> validations;  // all
+  std::deque<nlohmann::json> steps;         // records of the last few steps
+  std::vector<nlohmann::json> validations;  // records of all validations
   double seconds = 0;                       // sum over all steps
   std::string stage;                        // data stage of the last step; empty if there are none
   int64_t stage_since = 0;                  // first step of the stage

@@ -21,7 +21,7 @@ Host parse_host(const std::string& text) {
     host.slots = parse_number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
     ok = ok && host.slots >= 1 && host.slots <= kMaxSlots;
   }
-  if (!ok) fail(ErrorKind::usage, fmt::format("--hosts: '{}' is not HOST or HOST:SLOTS, as in a:4,b", printable(text)));
+  if (!ok) fail(ErrorKind::usage, fmt::format("--hosts: '{}' is not HOST or HOST:SLOTS, like a:4,b", printable(text)));
   return host;
 }
 

@@ -1,4 +1,4 @@
-// launch/start/hosts.h: the hosts on which ranks start.
+// launch/start/hosts.h: parses and prints the hosts on which ranks start.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// launch/start/output_relay.cpp: makes the pipes, and runs the loop of the relay process.
+// launch/start/output_relay.cpp: makes the pipes, starts the relay process, and runs its loop.
 #include "launch/start/output_relay.h"
 
 #include <fcntl.h>
@@ -28,11 +28,11 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorKind::io, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  if (pipe2(ends, O_CLOEXEC) != 0) fail(ErrorKind::io, fmt::format("a pipe cannot be made: {}", std::strerror(errno)));
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// Returns 0, or the errno of the write that failed because the reader has gone or a disk is full.
+// Returns 0, or the errno of a write that failed, for example because the reader has exited or the disk is full.
 int write_if_possible(int to, const char* bytes, ssize_t count) {
   while (count > 0) {
     const ssize_t written = write(to, bytes, static_cast<size_t>(count));
@@ -92,7 +92,7 @@ class Copier {  // runs in the relay's process
     send(requests_.when_unread);
   }
 
-  // The launcher sends the child's process id, and 0 after the child has ended. Without the 0, the launcher was killed.
+  // The launcher sends the child's process id, and 0 after the child's end. If no 0 arrives, the launcher was killed.
   void listen() {
     pid_t child = 0;
     if (read(sources_[kControl].fd, &child, sizeof child) != sizeof child) {
@@ -131,7 +131,7 @@ class Copier {  // runs in the relay's process
 OutputRelay::OutputRelay(Requests requests) {
   Pipe output = make_pipe(), error = make_pipe(), control = make_pipe();
   process_ = fork();
-  if (process_ < 0) fail(ErrorKind::io, fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (process_ < 0) fail(ErrorKind::io, fmt::format("a process cannot be started: {}", std::strerror(errno)));
   if (process_ == 0) {
     setsid();
     sigset_t all;

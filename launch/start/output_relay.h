@@ -1,4 +1,4 @@
-// launch/start/output_relay.h: a process that copies the output of mpirun or srun to this program's standard streams.
+// launch/start/output_relay.h: starts a process that copies the output of mpirun or srun to our standard streams.
 #pragma once
 
 #include <sys/types.h>
@@ -8,11 +8,11 @@
 namespace weft {
 
 // If nothing reads the output of mpirun, mpirun crashes and its ranks end without saving. The relay therefore always
-// reads the output. It is a process rather than a thread, so that it outlives a killed launcher. It ignores signals.
+// reads the output. The relay ignores signals, and is a process rather than a thread so that it outlives the launcher.
 class OutputRelay {
  public:
   struct Requests {       // signals for the child; 0: none
-    int when_alone = 0;   // sent every second after this process was killed, because ranks that are starting miss it
+    int when_alone = 0;   // sent every second once this process was killed, because starting ranks miss some signals
     int when_unread = 0;  // sent once, if standard output cannot be written
   };
   explicit OutputRelay(Requests requests);  // starts the process
@@ -20,7 +20,7 @@ class OutputRelay {
   OutputRelay(const OutputRelay&) = delete;
   OutputRelay& operator=(const OutputRelay&) = delete;
 
-  void become_output() const;       // called in the child: redirects its output to the relay
+  void become_output() const;       // called in the child: sends the child's output to the relay
   void child_started(pid_t child);  // called in this process
   void child_ended();               // makes the relay copy the remaining output and exit
 

@@ -29,7 +29,7 @@ std::string on_path(const std::string& name) {  // empty if no folder of PATH co
   return "";
 }
 
-// Returns the variables for mpirun -x, because mpirun passes only its own settings to other hosts.
+// Returns the variables to pass with mpirun -x, because mpirun itself passes only its own variables to other hosts.
 std::vector<std::string> variables_to_export() {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -49,7 +49,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
 std::string working_folder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::current_path(error);
-  if (error) fail(ErrorKind::usage, fmt::format("no working folder: {}; change to a different one", error.message()));
+  if (error) fail(ErrorKind::usage, fmt::format("the working folder cannot be found: {}; use cd", error.message()));
   return folder.string();
 }
 
@@ -58,7 +58,7 @@ std::string working_folder() {
 Launcher find_launcher(const std::string& wanted, const std::string& weft) {
   if (!wanted.empty()) {
     const std::string path = wanted.find('/') == std::string::npos ? on_path(wanted) : wanted;
-    if (path.empty() || !can_run(path)) fail(ErrorKind::usage, fmt::format("mpirun = {}: no such program", wanted));
+    if (path.empty() || !can_run(path)) fail(ErrorKind::usage, fmt::format("--mpirun {}: no such program", wanted));
     return {.program = path};
   }
   if (std::getenv("SLURM_JOB_ID") != nullptr)
@@ -67,22 +67,22 @@ Launcher find_launcher(const std::string& wanted, const std::string& weft) {
   const std::string mpirun = can_run(beside) ? beside : on_path("mpirun");
   if (mpirun.empty())
     fail(ErrorKind::usage,
-         "mpirun is neither next to weft nor on PATH: install Open MPI (Debian: openmpi-bin), or give --mpirun");
+         "mpirun is neither next to weft nor on PATH: install Open MPI (Debian: openmpi-bin), or use --mpirun PATH");
   return {.program = mpirun};
 }
 
 std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks) {
   std::vector<std::string> words{mpirun, "--quiet", "-n", std::to_string(ranks.ranks)};
   if (geteuid() == 0) words.emplace_back("--allow-run-as-root");  // most containers run as root
-  // --map-by slot puts neighboring ranks, which form tensor-parallel groups, on the same host. By default Open MPI
-  // binds ranks to one core each if there are at most two. parallel/placement/placement.h places unbound ranks.
+  // --map-by slot puts neighboring ranks, which form tensor-parallel groups, on the same host. By default, Open MPI
+  // binds one or two ranks to one core each. parallel/placement/placement.h places ranks that are not bound.
   append(words, {"--map-by", "slot"});
   if (std::getenv("OMPI_MCA_hwloc_base_binding_policy") == nullptr) append(words, {"--bind-to", "none"});
   if (ranks.hosts.empty()) {
     words.emplace_back("--oversubscribe");  // -n N may ask for more ranks than cores
   } else {
     append(words, {"--host", hosts_text(ranks.hosts)});
-    // Otherwise mpirun cuts names at the first dot, and starts ranks in the home folder on hosts that lack this folder.
+    // By default, mpirun cuts names at the first dot, and starts ranks in the home folder if a host lacks this folder.
     if (std::ranges::any_of(ranks.hosts, [](const Host& host) { return host.name.find('.') != std::string::npos; }))
       append(words, {"--mca", "orte_keep_fqdn_hostnames", "1"});
     append(words, {"--wdir", working_folder()});

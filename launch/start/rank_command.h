@@ -1,4 +1,4 @@
-// launch/start/rank_command.h: the command line of mpirun or srun that starts ranks with Weft's settings.
+// launch/start/rank_command.h: makes the command line of mpirun or srun that starts ranks with Weft's settings.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct RankCommand {
   std::vector<std::string> words;  // command line of each rank
 };
 
-// Both functions respect settings in the environment: Open MPI's (OMPI_MCA_...) and Slurm's.
+// Both functions respect the environment variables of Open MPI (OMPI_MCA_...) and Slurm.
 std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCommand& ranks);
 std::vector<std::string> srun_command(const std::string& srun, const RankCommand& ranks);
 

@@ -1,4 +1,4 @@
-// launch/start/restart_policy.cpp: decides from the status of the ranks and the progress of the run.
+// launch/start/restart_policy.cpp: decides by the exit status of the ranks and the progress of the run.
 #include "launch/start/restart_policy.h"
 
 #include <fmt/format.h>
@@ -62,9 +62,9 @@ RestartPolicy::Decision RestartPolicy::after(int status, const RunProgress& prog
   const std::string failed = fmt::format("the run failed with status {} {}", status, text_of(progress));
   const bool first = !last_failure_, saved = first || progress.checkpoint != last_failure_->checkpoint;
   if (!saved && progress.step == last_failure_->step)
-    return {.reason = fmt::format("{}; it failed twice the same way, so it is not restarted", failed)};
+    return {.reason = fmt::format("{}; it failed twice at this point, so it is not restarted", failed)};
   if (left_ == 0)
-    return {.reason = failed + (first ? "; the same command resumes it, and --restarts K does so automatically"
+    return {.reason = failed + (first ? "; repeat the command to resume the run, or add --restarts K to restart it"
                                       : "; no restarts are left (--restarts)")};
   --left_;
   if (saved) pause_ = 0;
@@ -85,7 +85,7 @@ void RestartPolicy::pause_longer() { pause_ = std::clamp(2 * pause_, kShortestPa
 int ranks_that_fit(int wanted, int slots, int64_t tp) {
   if (slots >= wanted) return wanted;
   const int64_t dp = tp > 0 ? slots / tp : 0;
-  if (dp < 1) fail(ErrorKind::peer, fmt::format("only {} ranks are left, fewer than parallel.tp = {}", slots, tp));
+  if (dp < 1) fail(ErrorKind::peer, fmt::format("only {} slots are left, fewer than parallel.tp = {}", slots, tp));
   return static_cast<int>(dp * tp);
 }
 

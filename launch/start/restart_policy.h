@@ -25,7 +25,7 @@ class RestartPolicy {
  public:
   explicit RestartPolicy(int restarts) : left_(restarts) {}
 
-  // Decides after an end with this status. Gives up a run that failed twice after the same step and checkpoint.
+  // Decides after the run ended with `status`. Gives up a run that failed twice after the same step and checkpoint.
   struct Decision {
     bool again = false;
     double pause = 0;    // seconds before the next start: 1, 2, 4, ... 60; 1 again after a checkpoint was saved
@@ -43,7 +43,7 @@ class RestartPolicy {
   std::optional<RunProgress> last_failure_;
 };
 
-// Returns the ranks for `slots`: `wanted`, or fewer, in complete groups of tp. Error of kind peer if no group fits.
+// Returns the number of ranks for `slots`: `wanted`, or fewer in groups of tp. Error of kind peer if no group fits.
 int ranks_that_fit(int wanted, int slots, int64_t tp);
 
 }  // namespace weft

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-pid_t session_of(const std::string& folder) {  // -1: not a process, or no longer one
+pid_t session_of(const std::string& folder) {  // -1: there is no such process
   std::ifstream in(folder + "/stat");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const size_t name_end = text.rfind(')');  // the name may contain blanks and parentheses

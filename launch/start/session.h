@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Sends SIGKILL on this host. mpirun puts each rank into a separate process group, but all ranks into its session.
+// Sends SIGKILL on this host. mpirun gives each rank a separate process group, but all ranks are in mpirun's session.
 void kill_session(pid_t leader);
 
 }  // namespace weft

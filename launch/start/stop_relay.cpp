@@ -1,4 +1,4 @@
-// launch/start/stop_relay.cpp: translates signals to signals for the launcher, and the ranks' status to our status.
+// launch/start/stop_relay.cpp: chooses the signals for mpirun or srun, and computes our exit status.
 #include "launch/start/stop_relay.h"
 
 #include <csignal>
@@ -15,7 +15,7 @@ int StopRelay::relay(int signal, double seconds) {
     return SIGUSR2;
   }
   if (seconds - first_seconds_ < static_cast<double>(SignalWatch::kSecondSignalSeconds)) return 0;
-  if (impatient_) return again(seconds);  // after a second SIGTERM mpirun would leave its ranks behind
+  if (impatient_) return again(seconds);  // a second SIGTERM would make mpirun exit without ending its ranks
   impatient_seconds_ = seconds;
   impatient_ = true;
   return SIGTERM;

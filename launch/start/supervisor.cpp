@@ -1,4 +1,4 @@
-// launch/start/supervisor.cpp: starts child processes and handles signals.
+// launch/start/supervisor.cpp: starts child processes, handles signals, and waits for the children.
 #include "launch/start/supervisor.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ sigset_t handled_signals() {
 
 struct ChildSettings {
   const OutputRelay* output = nullptr;  // null: the child has no input and output
-  bool own_session = true;              // keeps a terminal's signals from the child
+  bool own_session = true;              // true: signals from a terminal do not reach the child
   int signal_when_alone = SIGUSR2;      // sent to the child if this process is killed
   std::string temporary_folder;         // empty: the same folder as in this process
 };
@@ -66,7 +66,7 @@ pid_t start_process(const std::vector<std::string>& command, const ChildSettings
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   const pid_t parent = getpid(), child = fork();
-  if (child < 0) fail(ErrorKind::io, fmt::format("cannot start {}: {}", command[0], std::strerror(errno)));
+  if (child < 0) fail(ErrorKind::io, fmt::format("{} cannot be started: {}", command[0], std::strerror(errno)));
   if (child == 0) execute(argv, parent, settings);
   return child;
 }
@@ -78,11 +78,11 @@ bool has_ended(pid_t child, int& status) {
   return true;
 }
 
-// --quiet hides mpirun's own errors, such as a host without ssh or without the program.
+// Helps the user if mpirun itself fails, for example because a host lacks ssh, since --quiet hides mpirun's own errors.
 void explain_silence(const OutputRelay& output, const std::string& program, int status) {
   if (status == 0 || !output.was_silent()) return;
-  std::fputs(fmt::format("weft launch: {} ended with status {} without any output: to see why, run the command line "
-                         "printed by `weft launch --dry-run ...` after removing --quiet\n",
+  std::fputs(fmt::format("weft launch: {} ended with status {} without any output: to see why, print the command line "
+                         "with `weft launch --dry-run ...`, and run it without --quiet\n",
                          program, status)
                  .c_str(),
              stderr);
@@ -92,7 +92,7 @@ void explain_silence(const OutputRelay& output, const std::string& program, int 
 
 Supervisor::Supervisor(StopRelay relay) : relay_(relay) {
   std::signal(SIGCHLD, SIG_DFL);  // if it were ignored, the child's status would be lost
-  std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may have gone
+  std::signal(SIGPIPE, SIG_IGN);  // the reader of the output may have exited
   const sigset_t set = handled_signals();
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
@@ -148,14 +148,14 @@ int Supervisor::run_other(const std::vector<std::string>& command) {
     if (signal != 0 && !(at_terminal && from_terminal)) kill(child, signal);
   }
   wait_for_rest(output);
-  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // the status of one process in this case
+  if (output.write_error() == EPIPE) return 128 + SIGPIPE;  // the same status as without a launcher
   if (output.write_error() != 0)
     fail(ErrorKind::io, fmt::format("standard output cannot be written: {}", std::strerror(output.write_error())));
   if (!stopped) explain_silence(output, command[0], status);
   return status;
 }
 
-// The reader of the output may be slow. A repeated signal ends the wait.
+// Waits until the relay has written all output, because its reader may be slow. A repeated signal ends the wait.
 void Supervisor::wait_for_rest(OutputRelay& output) {
   output.child_ended();
   while (!output.has_ended()) {

@@ -11,7 +11,7 @@ namespace weft {
 
 class OutputRelay;
 
-// Receives the signals of this process. REQUIRES: no other Supervisor exists, and no other thread at construction.
+// Receives the signals of this process. REQUIRES: no other Supervisor exists and, at construction, no other thread.
 class Supervisor {
  public:
   explicit Supervisor(StopRelay relay = StopRelay());
@@ -19,24 +19,23 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Both functions wait until the output is written. They return the status, or 128 + N if signal N ended the program.
+  // Both functions wait until all output is written. They return the child's exit status, or 128 + N after signal N.
   //
   // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends the
   // signals chosen by StopRelay. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only once
-  // `can_save` is true, because it would end ranks that are starting. Output that nothing reads is discarded.
+  // can_save() is true, because it would end ranks that are still starting. Output that nothing reads is discarded.
   int run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save);
-  // Runs a command other than train. Passes on signals unchanged, and SIGTERM if this process is killed. The program
-  // can read the terminal. If the reader of the output has gone, the status is 141. Error of kind io if a disk is full.
+  // Runs a command other than train. Passes signals on unchanged, and sends SIGTERM if this process is killed. The
+  // program can read the terminal. Returns 141 if nothing reads the output. Error of kind io if a disk is full.
   int run_other(const std::vector<std::string>& command);
 
-  // Runs programs in parallel, without input and output. Returns for each program whether it exited with 0 within the
-  // time, and kills programs that take longer. Each program has a separate TMPDIR, because mpirun can fail if several
-  // mpiruns create the same session folder at the same time.
+  // Runs programs in parallel, without input and output. Returns for each program whether it exited with 0 in time, and
+  // kills the others. Each program has a separate TMPDIR, because mpiruns that create the same session folder can fail.
   std::vector<bool> succeed(const std::vector<std::vector<std::string>>& commands, double seconds);
 
   void pause(double seconds);  // returns earlier on a request to stop
 
-  const StopRelay& relay() const { return relay_; }  // has seen all signals so far
+  const StopRelay& relay() const { return relay_; }  // knows all signals received so far
   bool stopped() const { return relay_.stop_signal() != 0; }
 
  private:

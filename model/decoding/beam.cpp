@@ -1,4 +1,4 @@
-// model/decoding/beam.cpp: beam search of one sentence, step by step.
+// model/decoding/beam.cpp: runs the beam search of one sentence, step by step.
 #include "model/decoding/beam.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finis
 void Beam::finish(const Continuation& c) {
   Hypothesis h{.tokens = open_[static_cast<size_t>(c.parent)].tokens, .log_prob = c.log_prob};
   h.score = h.log_prob / length_penalty(num_tokens_ + 1 - forced_, options_.length_penalty);
-  const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // the first of equal scores stays
+  const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // equal scores keep their order
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
 }
 

@@ -1,14 +1,14 @@
-// model/decoding/beam.h: the beam of one sentence: open and finished hypotheses, and when its search ends.
+// model/decoding/beam.h: defines the beam of one sentence: its open and finished hypotheses, and the end of the search.
 //
 // Open and finished hypotheses share `beam` places. A finished hypothesis keeps its place, so beam 1 is exactly greedy
-// decoding. In each step, the continuations with the highest sums of log probabilities fill the open places (ties: the
-// better parent, then the lower id). Finished hypotheses are ranked by score = log probability / penalty(tokens + 1)
-// with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n includes eos. A forced prefix does not count:
-// its tokens add no log probability and are not included in n.
+// decoding. In each step, the continuations with the highest sums of log probabilities fill the open places (in ties,
+// the better parent wins, then the lower id). Finished hypotheses are ranked by score = log probability /
+// penalty(tokens + 1) with GNMT's penalty(n) = ((5 + n) / 6)^alpha (Wu et al. 2016), where n includes eos. A forced
+// prefix does not count: its tokens add no log probability and are not included in n.
 //
-// The search ends when no place is open, or when `nbest` hypotheses are finished and no open one can beat the worst of
-// the best `nbest`. An open hypothesis of log probability s scores at most s / penalty(longest) or, if alpha < 0, s /
-// penalty(shortest possible), because s can only decrease. So stopping early loses nothing.
+// The search ends when no place is open, or when `nbest` hypotheses are finished and no open hypothesis can beat the
+// worst of the best `nbest`. Because its log probability s can only decrease, an open hypothesis scores at most s /
+// penalty(longest) or, if alpha < 0, s / penalty(shortest possible). So the early end changes no result.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ double length_penalty(int64_t tokens, double alpha);
 
 class Beam {
  public:
-  // After `max_tokens` tokens only eos may follow. The caller chooses the first `forced` tokens (at most max_tokens):
-  // advance() then gets one continuation, with the log probability 0.
+  // After `max_tokens` tokens, only eos may follow. The caller chooses the first `forced` tokens (at most max_tokens).
+  // For each of them, advance() gets one continuation with log probability 0.
   Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced = 0);
 
   struct Open {
     std::vector<int32_t> tokens;
     double log_prob = 0;
-    int64_t slot = 0;  // below `beam`; the decoder keeps its keys and values there
+    int64_t slot = 0;  // less than `beam`; where the decoder keeps this hypothesis's keys and values
   };
   const std::vector<Open>& open() const { return open_; }       // best first; all have the same length
   int64_t places() const;                                       // max number of continuations used by advance()
@@ -51,13 +51,14 @@ class Beam {
   struct Continuation {
     int64_t parent = 0;   // index into open()
     int32_t id = 0;       // eos ends the hypothesis
-    double log_prob = 0;  // log probability of the whole hypothesis
+    double log_prob = 0;  // log probability of all tokens of the hypothesis
   };
   struct SlotCopy {
     int64_t from = 0, to = 0;
   };
-  // REQUIRES: `all` contains at least the best places() continuations of each open hypothesis, in any order. Returns
-  // the slot copies to make. A hypothesis's best child stays in its slot, so no `to` is the `from` of another copy.
+  // REQUIRES: `all` contains at least the best places() continuations of each open hypothesis, in any order.
+  // Returns the slot copies to make. The best child stays in its parent's slot, so no `to` is the `from` of another
+  // copy.
   std::vector<SlotCopy> advance(std::vector<Continuation> all);
 
   bool done() const;

@@ -22,7 +22,7 @@ constexpr int64_t kLongestTarget = 1023;
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const BeamOptions& checked(const BeamOptions& o) {
-  require(o.nbest >= 1 && o.nbest <= o.beam, ErrorKind::internal, "a beam search yields 1 to `beam` translations");
+  require(o.nbest >= 1 && o.nbest <= o.beam, ErrorKind::internal, "nbest must be between 1 and the beam");
   return o;
 }
 
@@ -114,7 +114,7 @@ std::vector<std::vector<Hypothesis>> BeamSearch::Run::finish() {
   }
 }
 
-// Fills a free window with waiting sentences. Returns false if there is no free window or no sentence.
+// Fills a free window with waiting sentences. Returns false if no window is free or no sentence waits.
 bool BeamSearch::Run::encode_window() {
   const auto window = std::find(window_users_.begin(), window_users_.end(), 0);
   if (waiting_.empty() || window == window_users_.end()) return false;

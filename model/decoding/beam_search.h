@@ -1,10 +1,10 @@
-// model/decoding/beam_search.h: beam search over many sentences with cached keys and values; beam 1 is greedy.
+// model/decoding/beam_search.h: runs beam search over many sentences with cached keys and values; beam 1 is greedy.
 //
-// A sentence's result does not depend on the other sentences of the batch: the decoder has a fixed number of slots, the
-// encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place. Sentences enter
-// as slots become free; long sentences enter first. Under tensor parallelism all ranks of the tp group make the same
-// calls and the same decisions. Any token except bos may be predicted. See beam.h for the search and slot_decoder.h for
-// its computation.
+// A sentence's result does not depend on the other sentences of the batch, because the decoder has a fixed number of
+// slots, the encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place.
+// Sentences enter when slots become free, long sentences first. Under tensor parallelism, all ranks of the tp group
+// make the same calls and the same decisions. Any token except bos may be predicted. beam.h defines the search, and
+// slot_decoder.h computes it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class BeamSearch {
   int64_t longest_target() const { return longest_target_; }
   size_t memory_bytes() const { return decoder_.memory_bytes(); }
 
-  // Returns the n-best list of each request, in order. `on_done` receives the number of finished requests.
+  // Returns the n-best list of each request, in order. Calls on_done with the number of finished requests.
   std::vector<std::vector<Hypothesis>> search(const std::vector<BeamRequest>& requests,
                                               const std::function<void(int64_t)>& on_done = {});
 

@@ -1,4 +1,4 @@
-// model/decoding/slot_decoder.cpp: encoder windows, decoding steps and copies of cache rows, as tensors.
+// model/decoding/slot_decoder.cpp: runs encoder windows, decoding steps and copies of cache rows on the device.
 #include "model/decoding/slot_decoder.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
 
 }  // namespace
 
-// After the rows for hypotheses, one more row per slot takes the keys and values of idle slots.
+// After the rows for hypotheses, the caches have one row per slot, to which an idle slot writes its keys and values.
 SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp,
                          const SlotDecoderShape& shape)
     : ctx_(ctx),
@@ -87,7 +87,7 @@ VocabularyRange SlotDecoder::range_of(int rank) const {
   return VocabularyRange::of(model_.output().vocabulary(), rank, tp_.size());
 }
 
-// Offers one more than requested, because bos may be among a rank's best.
+// A rank offers one candidate more than requested, because bos may be among its best.
 int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, range_of(0).valid); }
 int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
 

@@ -1,11 +1,11 @@
-// model/decoding/slot_decoder.h: decoder and encoder with fixed shapes: a fixed number of slots per step, which are
-// idle or hold a hypothesis each, and encoder windows with a fixed number of rows.
+// model/decoding/slot_decoder.h: runs decoder and encoder with fixed shapes. A decoding step has a fixed number of
+// slots, each of which is idle or holds one hypothesis. An encoder window has a fixed number of rows.
 //
-// The shape of a GEMM does not depend on what is decoded. Idle slots and unused rows are left out only where a row's
-// bits do not depend on the number of rows, that is, if the weights include copies for inference. A slot's keys and
-// values are in consecutive cache rows from Slot::first_row on; the caller assigns rows. The constructor measures all
-// memory by a dry run and allocates it. On a dry-run Context it only measures. REQUIRES: all ranks of a tp group make
-// the same calls. They get the same results.
+// So the shape of a GEMM does not depend on the sentences. Idle slots and unused rows are left out only if the weights
+// include copies for inference, because then a row's bits do not depend on the number of rows. A slot's keys and values
+// are in consecutive cache rows from Slot::first_row on, which the caller assigns. The constructor measures all memory
+// in a dry run and allocates it. On a dry-run Context, it only measures. REQUIRES: all ranks of a tp group make the
+// same calls, which return the same results.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class SlotDecoder {
   SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape);
 
   const SlotDecoderShape& shape() const { return shape_; }
-  // Returns the bytes without the scratch memory of `ctx`.
+  // Returns the bytes of all memory except the scratch memory of `ctx`.
   size_t memory_bytes() const {
     return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device());
   }
@@ -35,12 +35,12 @@ class SlotDecoder {
   struct Rows {  // rows of the encoder output, counted over all windows
     int32_t begin = 0, end = 0;
   };
-  // Encodes sentences (tokens without eos) that fit into window `window` together, and replaces its contents.
+  // Encodes sentences (tokens without eos) into window `window`, which must be large enough, and replaces its contents.
   std::vector<Rows> encode(const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
 
   struct Slot {
-    int32_t id = -1;        // the token just taken, bos at first; -1: idle
-    int32_t position = 0;   // its position in the sentence
+    int32_t id = -1;        // the last token, at first bos; -1: idle
+    int32_t position = 0;   // the last token's position in its sentence
     int32_t first_row = 0;  // rows first_row .. first_row + position of the caches belong to this hypothesis
     Rows source;
   };
@@ -59,7 +59,8 @@ class SlotDecoder {
 
  private:
   // Contains all ranks' best columns and their values, [tp, rows, offered()], and statistics [tp, rows, 4]. A rank with
-  // fewer columns fills only the start of its part, [rows, offered_by(rank)]. Rows are slots, or the slots in use.
+  // fewer columns fills only the start of its part, [rows, offered_by(rank)]. A row is a slot; idle slots may be
+  // omitted.
   struct Offer {
     Tensor values, columns, stats;
   };
@@ -69,7 +70,7 @@ class SlotDecoder {
   void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
   int64_t offered() const;             // columns that a rank offers per row
-  int64_t offered_by(int rank) const;  // the last ranks may have fewer
+  int64_t offered_by(int rank) const;  // columns that `rank` offers: the last ranks may have fewer
   VocabularyRange range_of(int rank) const;
   bool leaves_out() const { return model_.has_inference_weights(); }
   size_t measure();  // also reserves the scratch memory of ctx_

@@ -15,8 +15,8 @@ inline Tensor gather_rows(Pass& p, const Tensor& own) {
   return all;
 }
 
-// Gathers rows, and holds them as long as this object lives. The backward pass gathers again, so that the forward pass
-// need not keep gathered rows.
+// Gathers rows, and holds them as long as this object lives. The backward pass gathers again, so the forward pass does
+// not keep gathered rows.
 class AllRows {
  public:
   AllRows(Pass& p, const Tensor& own) {

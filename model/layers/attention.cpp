@@ -1,5 +1,5 @@
-// model/layers/attention.cpp: self- and cross-attention sublayers.
-// Rq, Rk rows of queries and keys, N heads (N/tp on this rank), K head size
+// model/layers/attention.cpp: implements self- and cross-attention sublayers. Shapes: Rq, Rk rows of queries and keys,
+// N heads (N/tp on this rank), K head size.
 #include "model/layers/attention.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ AttentionCore::AttentionCore(const std::string& name, const ModelConfig& c, bool
       rate_(c.dropout_attention),
       purpose_(purpose_of(name + ".probabilities.dropout")) {}
 
-// Probabilities are [N, Rq, Rk] globally; this rank's heads start at tp.rank() * N/tp.
+// The global tensor of probabilities is [N, Rq, Rk]. This rank's heads start at tp.rank() * N/tp.
 Dropout AttentionCore::dropout(const Pass& p, int64_t queries, int64_t keys) const {
   Dropout d = p.dropout(rate_, purpose_, heads_ * queries, keys);
   d.first += static_cast<uint64_t>(p.tp.rank() * heads(p.tp) * queries * keys);

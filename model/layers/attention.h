@@ -1,9 +1,10 @@
-// model/layers/attention.h: multi-head attention sublayers (Vaswani et al. 2017, section 3.2); heads are split over tp.
+// model/layers/attention.h: defines multi-head attention (Vaswani et al. 2017, section 3.2), with heads split over tp.
 //
-// Attention stays within sentences: SequenceRanges give the rows of each. Self-attention uses one fused
-// projection [3, N, K, D]. Cross-attention projects queries with [N, K, D] and the encoder output with [2, N,
-// K, D]. The output projection is row-parallel: forward returns the sublayer's output, all-reduced over tp,
-// and the residual connection adds its bias. Decoding caches keys and values instead of recomputing them.
+// Attention stays within sentences, whose rows SequenceRanges give. N is the number of query heads, M of key-value
+// heads, K the size of a head. If M = N, self-attention uses one fused projection [3, N, K, D]. Cross-attention
+// projects queries with [N, K, D] and the encoder output with [2, M, K, D]. The output projection is row-parallel:
+// forward returns the sublayer's output, all-reduced over tp, and the residual connection adds the projection's bias.
+// Decoding caches keys and values instead of recomputing them.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ struct AttentionSaved {
   Tensor lse;      // [N/tp, Rq]
 };
 
-// Keys and values of a decoder block: [slots * max_length, M*K/tp] (self-attention) or [source rows, M*K/tp] (cross).
+// Keys and values of a decoder block: [slots * max_length, M*K/tp] (self-attention) or [source rows, M*K/tp].
 struct KeyValueCache {
   Tensor k, v;
 };
@@ -36,7 +37,7 @@ struct AttentionGradients {
   Tensor q, k, v;
 };
 
-class AttentionCore {  // scores, softmax, dropout and values of this rank's heads
+class AttentionCore {  // computes scores, softmax, dropout and values of this rank's heads
  public:
   AttentionCore(const std::string& name, const ModelConfig& config, bool causal);
   int64_t heads(const TensorParallel& tp) const { return heads_ / tp.size(); }
@@ -51,7 +52,7 @@ class AttentionCore {  // scores, softmax, dropout and values of this rank's hea
   void attend(Pass& p, const Tensor& q, const KeyValueCache& cache, const AttentionRows& rows,
               const Tensor& context) const;
   // Adds factor * the probabilities of `head`, or of all heads if `head` is -1, to y [Rq, W]. It adds only this rank's
-  // heads, and the caller all-reduces y over tp.
+  // heads, so the caller must all-reduce y over tp.
   void add_weights(Pass& p, const AttentionSaved& s, const AttentionRows& rows, int64_t head, double factor,
                    const Tensor& y) const;
 
@@ -77,7 +78,7 @@ class SelfAttention {
     Tensor cache_rows;                            // [slots] i32: cache row of its key and value
     Tensor positions;                             // [slots] i32: position in its sentence
   };
-  // Adds one row to each of `slots` hypotheses: writes its key and value to the cache, then attends to rows.keys.
+  // Adds one row to each of `slots` hypotheses: writes the row's key and value to the cache, then attends to rows.keys.
   PartialSum step(Pass& p, const Tensor& x, const KeyValueCache& cache, const NewRows& added, const AttentionRows& rows,
                   const Tensor& y) const;
   int64_t cache_columns(const TensorParallel& tp) const { return core_.kv_columns(tp); }
@@ -104,7 +105,7 @@ class CrossAttention {
 
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const AttentionRows& rows, const Tensor& y,
                      Saved* saved) const;
-  // d_x may be d_y. Adds this rank's part to d_encoder_output, f32, which its owner all-reduces over tp.
+  // d_x may be d_y. Adds this rank's part to d_encoder_output, f32, which its owner must all-reduce over tp.
   void backward(Pass& p, const Tensor& d_y, const AttentionRows& rows, const Saved& saved, const InputGradient& d_x,
                 const Tensor& d_encoder_output) const;
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;

@@ -1,4 +1,4 @@
-// model/layers/embedding.cpp: embedding tables, positions, output projection.
+// model/layers/embedding.cpp: implements the embedding with positions, and the output projection.
 #include "model/layers/embedding.h"
 
 #include <cmath>

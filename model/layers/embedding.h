@@ -1,9 +1,9 @@
-// model/layers/embedding.h: vocabulary-parallel tables: token embedding with positions, and the output
-// projection, which may share its table.
+// model/layers/embedding.h: defines the vocabulary-parallel layers: the token embedding with positions, and the output
+// projection, which may use the same table.
 //
-// A table [V, D] is split by rows over tp. A rank looks up its own ids. An all-reduce over tp then completes the rows,
-// or a reduce-scatter completes the rank's own rows (Pass::sequence). Embeddings are scaled by sqrt(D) (Vaswani et al.
-// 2017, section 3.4), then positions are added, then dropout.
+// A table [V, D] is split by rows over tp. A rank looks up the ids whose rows it holds. An all-reduce over tp then
+// completes the rows, or a reduce-scatter completes the rank's own rows (Pass::sequence). Embeddings are scaled by
+// sqrt(D) (Vaswani et al. 2017, section 3.4), then positions are added, and then dropout is applied.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
 
 class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); x [R, D], or own rows
  public:
-  // W is an embedding table or, if `tied` is nullptr, output.weight.
+  // W is the embedding table `tied` or, if that is nullptr, a parameter output.weight.
   OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& config);
   int64_t columns() const { return table_->value.rows(); }
   DType dtype() const { return table_->compute.dtype; }  // type of the logits

@@ -1,5 +1,4 @@
-// model/layers/feed_forward.cpp: position-wise feed-forward sublayer.
-// R rows of a block, D width, F hidden (F/tp on this rank)
+// model/layers/feed_forward.cpp: implements the position-wise feed-forward sublayer.
 #include "model/layers/feed_forward.h"
 
 #include "model/layers/all_rows.h"
@@ -14,7 +13,7 @@ namespace {
 
 Shape up_shape(const ModelConfig& c) {
   return is_gated(c.activation) ? Shape{2, c.feed_forward}
-                                : Shape{c.feed_forward};  // first the gate's matrix, then the values'
+                                : Shape{c.feed_forward};  // first the gate's matrix, then the value's
 }
 Tensor gate(const Tensor& up) { return up.slice_cols(0, up.cols() / 2); }
 Tensor value(const Tensor& up) { return up.slice_cols(up.cols() / 2, up.cols() / 2); }
@@ -71,8 +70,8 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Inp
   up_.backward(p, d_up, AllRows(p, s.x), d_x);
 }
 
-// Computes act. If `keep`, returns what its gradient reads. Without a gate and dropout, the activation and its gradient
-// are epilogues of the GEMMs.
+// Computes act. If `keep`, returns what the activation's gradient reads. Without gate and dropout, the activation and
+// its gradient are epilogues of the GEMMs.
 Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
   const Dropout dropout = this->dropout(p, act.rows());
   if (fuses_activation(dropout)) {
@@ -80,7 +79,7 @@ Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool k
     up_.forward(p, AllRows(p, x), act, {.kind = Kind::activate, .activation = activation_, .saved = kept});
     return kept;
   }
-  // The gradient of relu reads only act.
+  // relu needs no memory for its inputs, because its gradient reads only act.
   const Tensor up = !gated_ && activation_ == Activation::relu ? act : p.arena.tensor({act.rows(), up_.out()}, x.dtype);
   up_.forward(p, AllRows(p, x), up);
   if (gated_) {

@@ -1,8 +1,9 @@
-// model/layers/feed_forward.h: position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over tp.
+// model/layers/feed_forward.h: the position-wise feed-forward sublayer (Vaswani et al. 2017, section 3.3), split over
+// tp.
 //
-// y = down(dropout(act(up(x)))), without down's bias. A gated linear unit (Shazeer 2020) uses two matrices in
-// `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is column-parallel, `down` row-parallel: forward
-// ends with one all-reduce over tp, and so does backward.
+// R is the number of rows, D the width, F the hidden width. y = down(dropout(act(up(x)))), without down's bias. A gated
+// linear unit (Shazeer 2020) uses two matrices in `up`: y = down(dropout(act(gate(x)) * value(x))). `up` is
+// column-parallel and `down` is row-parallel, so forward and backward each end with one all-reduce over tp.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// model/layers/linear.cpp: column-parallel and row-parallel linear layers.
+// model/layers/linear.cpp: implements column-parallel and row-parallel linear layers.
 #include "model/layers/linear.h"
 
 #include "tensor/ops.h"

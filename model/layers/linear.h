@@ -1,9 +1,9 @@
-// model/layers/linear.h: the two linear layers of tensor parallelism (Shoeybi et al. 2019, section 3).
-// Weights are [out, in]: y = x W^T + b.
+// model/layers/linear.h: defines the two linear layers of tensor parallelism (Shoeybi et al. 2019, section 3). Weights
+// are [out, in]: y = x W^T + b.
 //
 // Column-parallel: every rank reads the replicated input and computes its own columns of the output. Forward does not
 // communicate; backward all-reduces the gradient of the input over tp. Row-parallel: every rank holds some columns of
-// the input. Forward all-reduces the output over tp; backward does not communicate. Where ranks split rows
+// the input. Forward all-reduces the output over tp; backward does not communicate. If ranks split rows
 // (Pass::sequence), reduce-scatters replace the all-reduces, and the sublayers all-gather what these layers read
 // (all_rows.h).
 #pragma once
@@ -27,12 +27,12 @@ class ColumnParallelLinear {
   ColumnParallelLinear(ParamStore& params, const std::string& name, const OutputFeatures& out, int64_t in, bool bias);
 
   int64_t out() const { return weight_->numel() / in_; }  // features on this rank
-  // x [R, in], y [R, out()]; the epilogue is applied to y.
+  // Computes y [R, out()] from x [R, in], and applies the epilogue to y.
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
-  // d_x [R, in], all-reduced over tp; or own rows of it, reduce-scattered.
+  // Computes d_x [R, in], all-reduced over tp; if ranks split rows, own rows of d_x, reduce-scattered.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const;
-  // Omits the all-reduce: sets d_x to this rank's part or, if `accumulate`, adds the part to d_x. The caller
-  // all-reduces.
+  // Like backward without the all-reduce, which the caller must do: sets d_x to this rank's part or, if `accumulate`,
+  // adds the part to d_x.
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 
  private:
@@ -40,16 +40,16 @@ class ColumnParallelLinear {
   int64_t in_;
 };
 
-class RowParallelLinear {  // without bias: residual.h adds it once, after the all-reduce
+class RowParallelLinear {  // has no bias: residual.h adds the bias once, after the all-reduce
  public:
-  // Declares name.weight. `in` is the full shape of the input features, for example {heads, head_size}; its first
+  // Declares name.weight. `in` is the full shape of the input features, for example {heads, head_size}, whose first
   // dimension is split over tp.
   RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out);
 
   int64_t in() const { return weight_->numel() / out_; }  // features on this rank
-  // x [R, in()] -> y [R, out], all-reduced over tp; or own rows of it, reduce-scattered.
+  // Computes y [R, out] from x [R, in()], all-reduced over tp; if ranks split rows, own rows of y, reduce-scattered.
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& y) const;
-  // d_y [R, out], the same on every rank -> d_x [R, in()]; the epilogue is applied to d_x.
+  // Computes d_x [R, in()] from d_y [R, out], which is the same on every rank, and applies the epilogue to d_x.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
                 const ops::Epilogue& epilogue = {}) const;
 

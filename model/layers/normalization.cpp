@@ -1,4 +1,4 @@
-// model/layers/normalization.cpp: norms.
+// model/layers/normalization.cpp: implements the norm layers.
 #include "model/layers/normalization.h"
 
 namespace weft {

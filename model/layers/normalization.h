@@ -1,5 +1,5 @@
-// model/layers/normalization.h: the norms of tensor/op/norm_kind.h, separate or fused with the residual sum. All ranks
-// of tp have the same parameters.
+// model/layers/normalization.h: defines layers for the norms of tensor/op/norm_kind.h, also fused with the residual
+// sum. Their parameters are replicated over tp.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ class Norm {
 
   Saved allocate(Pass& p, const Tensor& x) const;  // takes memory for the statistics of x from the arena
   void forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) const;
-  // d_x = gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual. With `later`, the parameter
-  // gradients are left to ops::norm_sums, and `later` refers to arena memory until then.
+  // Sets d_x to the gradient through the norm (+ d_residual if given); d_x may be d_y or d_residual. If `later` is
+  // given, the caller must run ops::norm_sums for the parameters' gradients; `later` refers to arena memory.
   void backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor& d_residual, const Tensor& d_x,
                 ops::NormSums::Norm* later = nullptr) const;
 
-  // These complete `sum` with the norm's parameters, their gradients, the kind and the scratch memory.
+  // These run the norm fused with `sum`, to which they add the norm's parameters, gradients, kind and scratch memory.
   void forward(Pass& p, ops::ResidualNormForward sum) const;
   void backward(Pass& p, ops::ResidualNormBackward sum, ops::NormSums::Norm& later) const;
 

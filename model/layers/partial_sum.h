@@ -1,13 +1,13 @@
-// model/layers/partial_sum.h: a sum over the ranks of tp and over one or several matmuls. Each matmul writes or adds
-// its part, and an all-reduce adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives each
-// rank the sum of its own rows.
+// model/layers/partial_sum.h: computes a sum over the ranks of tp and over one or more matmuls. Each matmul writes or
+// adds its part, and an all-reduce adds the ranks' parts. If ranks split rows (Pass::sequence), a reduce-scatter gives
+// each rank the sum of its own rows.
 //
 //   PartialSum sum(p, y);                       // y [R, D], or own rows [R/tp, D]; f32 or half precision
 //   ops::gemm(p.ctx, {..., .c = sum.part(), .accumulate = sum.accumulates()});  // part() [R, D]
 //   sum.reduce(p);                              // sum.sum() = the sum over tp, of y's rows; part() is no longer used
 //   sum.finish(p);                              // y = the sum, or y += the sum
 //
-// sum() is y itself if this loses no precision: for a single matmul, unless the sum over several ranks is added to y.
+// sum() is y itself if this loses no precision, which is so for a single matmul unless a sum over ranks is added to y.
 // The parts of several matmuls are f32, so that their sum is rounded only once. part() is sum(), unless ranks split
 // rows. Both may be arena tensors, which live as long as this object.
 #pragma once
@@ -18,10 +18,10 @@
 
 namespace weft {
 
-// Tells a sublayer where to leave the gradient of its input.
+// Tells a sublayer where to write the gradient of its input.
 struct InputGradient {
   Tensor d;          // [R, D], or own rows
-  bool add = false;  // adds to d, which holds the gradient of the path around the sublayer
+  bool add = false;  // true: add to d, which holds the gradient of the path around the sublayer
 };
 
 class PartialSum {
@@ -37,7 +37,7 @@ class PartialSum {
   }
   const Tensor& part() const { return part_; }
   const Tensor& sum() const { return sum_; }
-  bool accumulates() const { return y_.add && !scope_; }  // the first matmul adds to part() as well
+  bool accumulates() const { return y_.add && !scope_; }  // true if the first matmul must also add to part()
   void reduce(Pass& p) {
     if (!p.splits_rows()) return p.tp.all_reduce(p.ctx, part_);
     p.tp.reduce_scatter(p.ctx, part_, sum_);

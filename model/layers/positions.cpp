@@ -1,4 +1,4 @@
-// model/layers/positions.cpp: tables of sinusoids, learned positions and angles.
+// model/layers/positions.cpp: creates the tables of sinusoids, learned positions and angles.
 #include "model/layers/positions.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ const Param* declare_rows(ParamStore& params, const std::string& name, const Mod
       {.name = name, .shape = {c.max_positions, c.width}, .init = InitSpec::normal(stddev), .decay = true});
 }
 
-// Returns [rows, cols]; row r is position r + offset.
+// Returns a table [rows, cols], whose row r belongs to position r + offset.
 Buffer sinusoids(PositionLayout layout, int64_t rows, int64_t cols, int64_t offset, Device device) {
   std::vector<float> table;
   table.reserve(static_cast<size_t>(rows * cols));

@@ -1,5 +1,5 @@
-// model/layers/positions.h: position encodings: tables added to the embeddings, or rotations of
-// self-attention's queries and keys. Formulas: docs/model.md.
+// model/layers/positions.h: defines position encodings: tables that are added to the embeddings, or rotations of
+// self-attention's queries and keys. docs/model.md gives the formulas.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct PositionTable {             // [max_positions, D], added to the embedding
   Tensor rows() const { return learned ? learned->value : sinusoids; }
 };
 
-// Rotates queries and keys by their positions (Su et al. 2021), so that scores depend only on differences.
+// Rotates queries and keys by their positions (Su et al. 2021), so that scores depend only on distances.
 class RotaryPositions {
  public:
   RotaryPositions(const Tensor& table, bool halves) : table_(table), halves_(halves) {}
@@ -28,8 +28,8 @@ class RotaryPositions {
   bool halves_;
 };
 
-// The encoding selected by config.positions: one table of sinusoids with `num_positions` rows for both sides, two
-// learned tables with config.max_positions rows, or the angles of rotary positions. Sentences have at most
+// Contains the encoding that config.positions selects: one table of sinusoids with `num_positions` rows for both sides,
+// two learned tables with config.max_positions rows, or the angles of rotary positions. Sentences have at most
 // max_positions() rows.
 class PositionEncoding {
  public:

@@ -1,4 +1,4 @@
-// model/layers/residual.cpp: the residual stream of a block, forward and backward.
+// model/layers/residual.cpp: implements the residual stream of a block, forward and backward.
 #include "model/layers/residual.h"
 
 namespace weft {

@@ -15,8 +15,8 @@
 //   attention.backward(p, gradient.of_output(p), ..., gradient.of_input());
 //   gradient.finish(p);
 //
-// Bias, dropout, residual sum and norm are computed in one pass over the rows. With post-norm this is the norm of the
-// same sublayer, with pre-norm the next sublayer's.
+// Bias, dropout, residual sum and norm are computed in one pass over the rows. With post-norm, the pass includes the
+// norm of the same sublayer; with pre-norm, the norm of the next one.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@
 
 namespace weft {
 
-class ResidualConnection {  // the bias and dropout of one sublayer's output, and its norm
+class ResidualConnection {  // the bias and dropout of a sublayer's output, and the sublayer's norm
  public:
   // Declares <sublayer>.<output>.bias, if `bias`, and <sublayer>.norm.*; `output` names the sublayer's last layer.
   ResidualConnection(ParamStore& params, const std::string& sublayer, const std::string& output, bool bias,
@@ -64,7 +64,7 @@ class ResidualStream {
   };
   using Saved = std::vector<Stage>;
 
-  // x [R, D] is the block's input, y [R, D] its output. Without `saved` (inference), add() frees the sublayer's memory.
+  // x [R, D] is the block's input, and y [R, D] the output. Without `saved` (inference), add() frees sublayers' memory.
   ResidualStream(Pass& p, Residuals residuals, const Tensor& x, const Tensor& y, Saved* saved);
 
   const Tensor& input() const { return stages_[done_].normed; }      // input of the next sublayer
@@ -81,15 +81,15 @@ class ResidualStream {
 
 class ResidualGradient {
  public:
-  // d [R, D] is the gradient of the block's output on entry, and of its input after finish().
+  // d [R, D] is the gradient of the block's output on entry, and of the block's input after finish().
   ResidualGradient(Pass& p, Residuals residuals, const Tensor& d, const ResidualStream::Saved& saved);
 
-  // Returns the gradient of a sublayer's output. REQUIRES: it is called once per sublayer, from the last to the first.
-  // The sublayer may overwrite it with the gradient of its input. Accumulates the bias's gradient if no norm follows
-  // its sum.
+  // Returns the gradient of a sublayer's output. REQUIRES: one call per sublayer, from the last to the first. The
+  // sublayer may overwrite the returned tensor with the gradient of its input. If no norm follows the residual sum,
+  // accumulates the bias's gradient.
   Tensor of_output(Pass& p);
-  // Returns where the sublayer leaves the gradient of its input. With post-norm, its last matmul adds this gradient to
-  // d; with pre-norm, the norm's backward pass reads it first.
+  // Returns where the sublayer must write the gradient of its input. With post-norm, the sublayer's last matmul adds
+  // this gradient to d. With pre-norm, the norm's backward pass reads it first.
   InputGradient of_input() const;
   void finish(Pass& p);  // accumulates the gradients of the norms, and of the biases before them
 

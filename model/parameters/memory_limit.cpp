@@ -1,4 +1,4 @@
-// model/parameters/memory_limit.cpp: reads each level of the path, as a control group's limit applies to all below it.
+// model/parameters/memory_limit.cpp: reads the limits of all levels of a path, because each applies to levels below.
 #include "model/parameters/memory_limit.h"
 
 #include <unistd.h>
@@ -18,7 +18,8 @@ size_t limit_in(const std::filesystem::path& file) {  // "max" or a missing file
   return std::ifstream(file) >> bytes ? bytes : kNoLimit;
 }
 
-// In a container, the root may be the own group although the path is the host's. So missing levels are skipped.
+// In a container, only the process's own group may be mounted, but the path is the host's. So missing levels are
+// skipped.
 size_t smallest_limit(const std::filesystem::path& mount, const std::string& group, const char* file) {
   std::filesystem::path level = mount / std::filesystem::path(group).relative_path();
   size_t smallest = limit_in(mount / file);

@@ -1,4 +1,4 @@
-// model/parameters/param_gather.cpp: all-gathers of buckets in the order of the forward pass.
+// model/parameters/param_gather.cpp: all-gathers buckets in the order of the forward pass.
 #include "model/parameters/param_gather.h"
 
 #include <utility>
@@ -23,7 +23,7 @@ void ParamGather::begin() {
 
 void ParamGather::need(Context& ctx, int64_t offset) {
   if (pending_.empty()) return;
-  const auto arrived = [&] {  // the first bucket that has not arrived
+  const auto arrived = [&] {  // the offset up to which buckets have arrived
     const size_t next = shard_.buckets().size() - pending_.size();
     return pending_.empty() ? weights_.numel() : shard_.buckets()[next].begin;
   };

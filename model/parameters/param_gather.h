@@ -1,7 +1,7 @@
-// model/parameters/param_gather.h: gathers all shards' updated weights (parallel/shard.h) in the next forward pass.
+// model/parameters/param_gather.h: gathers the updated weights of all shards (parallel/shard.h) in a forward pass.
 //
 // After an update, each rank holds new weights only in its own shard. The next forward pass calls need(end) before it
-// reads matrices at flat offsets < end. Buckets arrive in the order in which it reads them.
+// reads matrices at flat offsets < end. Buckets arrive in the order in which the forward pass reads them.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class ParamGather {
  public:
   ParamGather(Communicator& dp, const ParamStore& params, Shard shard);
 
-  void begin();                             // starts all gathers; REQUIRES: all ranks of dp call it together
-  void need(Context& ctx, int64_t offset);  // waits for earlier matrices, and updates their packed copies
+  void begin();                             // starts all gathers; requires that all ranks of dp call it together
+  void need(Context& ctx, int64_t offset);  // waits for matrices before `offset`, and updates their packed copies
   void finish(Context& ctx) { need(ctx, weights_.numel()); }
 
  private:

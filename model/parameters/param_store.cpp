@@ -1,4 +1,4 @@
-// model/parameters/param_store.cpp: declarations, flat memory, initial values, and slices of global tensors.
+// model/parameters/param_store.cpp: implements declarations, flat memory, initial values, and slices of global tensors.
 #include "model/parameters/param_store.h"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ void check(const ParamSpec& spec, int tp_size) {
   }
 }
 
-// The position of a rank's slice in the global tensor: [outer, dim, inner] of [outer, global_dim, inner], from `begin`
-// on. A tensor that is not split is one slice of a single dimension.
+// Describes a rank's slice [outer, dim, inner] of a global tensor [outer, global_dim, inner], from `begin` on. A tensor
+// that is not split is one slice of a single dimension.
 struct SliceView {
   int64_t outer = 1, dim = 1, inner = 1, begin = 0, global_dim = 1;
 
@@ -94,7 +94,7 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   if (use_ == ParamUse::inference) it->weight.inference = packed(ops::inference_numel(device_, compute_, cols, rows));
 }
 
-// Checks first, because the kernel would otherwise kill the process without a message while memory is zeroed.
+// Checks before memory is allocated, because Linux would kill the process without a message.
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
   const int64_t copies = (mixed() ? numel() : 0) + packed_numel_;

@@ -1,16 +1,16 @@
-// model/parameters/param_store.h: the parameters of a model. Each is declared once. All share flat memory, of which
-// layers get views.
+// model/parameters/param_store.h: stores the parameters of a model. Each parameter is declared once. All parameters
+// share flat memory, and layers get views of it.
 //
 // A declaration gives a parameter's name, its global shape, the dimension split by tensor parallelism, its initial
 // value, and whether weight decay applies. Other code does not know how parameters are split. Fused tensors keep all
 // their dimensions, so that a rank's slice is always a plain slice of one dimension. Values and gradients are two flat
-// f32 buffers: first the matrices, in order of declaration, then the vectors (biases and norms). GEMMs read copies:
-// rounded in mixed precision, and packed where that is faster on the device. Code that writes values must update the
-// copies with round_values() or refresh().
+// f32 buffers, which contain first the matrices, in order of declaration, then the vectors (biases and norms). GEMMs
+// read copies, which are rounded in mixed precision, and packed where that is faster. Code that writes values must
+// update the copies with round_values() or refresh().
 //
-// With a sharded optimizer (parallel/shard.h) a rank keeps the f32 values of only its own shard of the matrices. In
-// mixed precision, layers then read only the rounded copies, and a matrix's `value` shares the memory of its gradient,
-// which is free between steps. Gather the values before you read them there.
+// With a sharded optimizer (parallel/shard.h), a rank keeps f32 values only of its own shard of the matrices. In mixed
+// precision, layers then read only the rounded copies. A matrix's `value` shares the memory of the gradient, which is
+// free between steps, so gather the values before you read `value`.
 #pragma once
 
 #include <algorithm>
@@ -41,14 +41,14 @@ struct ParamSpec {
   int tp_dim = -1;   // the dimension split over tp; -1: replicated on every rank
   bool pad = false;  // vocabulary tables: rank r holds rows [r * ceil(n / tp), ...), with zeros after the last entry
   InitSpec init = {};
-  int64_t fused = 1;    // number of equal matrices in it, one after the other: Q, K and V, or gate and value
-  bool decay = false;   // true if weight decay applies (matrices yes; biases and norms no)
+  int64_t fused = 1;    // number of equal matrices in the tensor, one after the other: Q, K and V, or gate and value
+  bool decay = false;   // true if weight decay applies, as to matrices, but not to biases and norms
   bool matrix = false;  // a matrix or vocabulary table, whose copies layers read; all other parameters are read in f32
-  // True if its gradient sums over activation rows. Where tp ranks split rows (model/pass.h), each holds a part of it.
+  // True if the gradient sums over activation rows. If ranks split rows (pass.h), each tp rank holds a part of the sum.
   bool sums_rows = false;
 };
 
-struct Param {  // a layer's handle
+struct Param {  // a parameter as layers see it
   ParamSpec spec;
   Tensor value, grad;  // local slice, f32; views into the flat buffers
   Tensor compute;      // read by look-ups: bf16 or f16, or `value`
@@ -59,16 +59,16 @@ struct Param {  // a layer's handle
   Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
 };
 
-// Adjacent parameters with the same treatment. On a GPU, one launch processes all of them. On a CPU, a range is a
-// single parameter, which is then packed while it is in the cache.
+// Adjacent parameters that are treated the same way. On a GPU, one launch processes the range. On a CPU, a range is a
+// single parameter, so that the parameter is packed while it is in the cache.
 struct ParamRange {
   int64_t begin = 0, end = 0;              // elements of the flat buffers
-  size_t first_param = 0, last_param = 0;  // index one past the last
-  bool has_property = false;               // whether they have the property passed to ranges()
+  size_t first_param = 0, last_param = 0;  // last_param: one past the last index
+  bool has_property = false;               // true if they have the property passed to ranges()
 };
 
-// A flat f32 buffer laid out like the parameters, in one tensor [numel] or in two. The matrix elements of `absent` take
-// no memory.
+// A flat f32 buffer with the layout of the parameters, in one tensor [numel] or two. The elements of `absent`, a range
+// of the matrices, have no memory.
 struct ParamBuffer {
   struct Hole {
     int64_t begin = 0, count = 0;
@@ -88,7 +88,7 @@ struct ParamBuffer {
   Hole absent;
 };
 
-// inference: without gradients and shards, but with additional weights packed for GEMMs of few rows.
+// inference: no gradients and shards, but additional copies of weights, packed for GEMMs of few rows.
 enum class ParamUse : uint8_t { training, inference };
 
 struct ParamBytes {  // bytes of a store
@@ -103,24 +103,24 @@ class ParamStore {
              ParamUse use = ParamUse::training)
       : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device), use_(use) {}
 
-  const Param* declare(ParamSpec spec);  // before lay_out(); throws for a duplicate name or an indivisible split
+  const Param* declare(ParamSpec spec);  // before lay_out(); throws if the name is a duplicate or the split impossible
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; call it before allocate()
   void require_memory() const;                       // throws if the host cannot hold values, gradients and copies
-  // Fixes the offsets. REQUIRES: it is called once, after all declarations. The matrices are padded so that each of
-  // `shards` ranks can own an equal part.
+  // Fixes the offsets. REQUIRES: a single call, after all declarations. Pads the matrices so that each of `shards` ranks
+  // can own an equal part.
   void lay_out(int shards = 1);
   void allocate(int shards = 1);  // lays out, and allocates the flat buffers
   void plan(int shards = 1);      // the same without memory, for dry runs; planned() is then true
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
   void round_values(Context& ctx, const ParamBuffer& values) const;  // fills the copies from other values
-  void refresh(Context& ctx, const ParamRange& written) const;  // call it if the rounded copies are already updated
+  void refresh(Context& ctx, const ParamRange& written) const;       // updates only the packed copies of `written`
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
   template <typename Property>
   std::vector<ParamRange> ranges(const Property& has_property) const;  // all parameters, in order
-  Tensor values() const {                                              // REQUIRES: values are not divided
+  Tensor values() const {                                              // requires !divided()
     assert(!divided_);
     return values_.tensor({numel()});
   }
@@ -146,7 +146,7 @@ class ParamStore {
   Buffer buffer_of(size_t bytes) const;                            // on the store's device, and planned if the store is
   ParamBytes bytes() const;                                        // valid once the buffers are allocated
   int64_t numel() const { return matrix_numel_ + vector_numel_; }  // on this rank, padding included
-  int64_t matrix_numel() const { return matrix_numel_; }  // elements of the matrices: the offset of the next one
+  int64_t matrix_numel() const { return matrix_numel_; }  // elements of the matrices; the offset of the next matrix
   int64_t vector_numel() const { return vector_numel_; }
   int64_t global_numel() const;  // over all ranks, each parameter once
   int tp_rank() const { return tp_rank_; }
@@ -185,7 +185,7 @@ std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   return all;
 }
 
-// Copy a rank's slice from or to a global tensor, on the host. REQUIRES: `local` and `global` are contiguous f32
+// These copy a rank's slice from or to a global tensor on the host. `local` and `global` must be contiguous f32
 // buffers.
 void slice_from_global(const Param& p, const float* global, float* local);
 void slice_to_global(const ParamSpec& spec, int tp_rank, int tp_size, const float* local, float* global);

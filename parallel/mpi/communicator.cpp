@@ -1,4 +1,4 @@
-// parallel/mpi/communicator.cpp: collectives over MPI, with sums in rank order (parallel/mpi/reduction.h).
+// parallel/mpi/communicator.cpp: implements collectives over MPI, with sums in rank order (parallel/mpi/reduction.h).
 #include <mpi.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class MpiWork : public PendingWork {
   MpiWork(const Group& group, std::unique_ptr<Operation> operation, Idle<Operation>& idle)
       : group_(group), operation_(std::move(operation)), idle_(idle) {}
   ~MpiWork() override {
-    // Work is abandoned while an exception unwinds. MPI may still write to the scratch memory, so it is never freed.
+    // If an exception abandons the work, MPI may still write to the scratch memory, so this memory is never freed.
     if (operation_) static_cast<void>(operation_.release());
   }
   void poll() override {
@@ -137,7 +137,7 @@ class MpiCommunicator : public Communicator {
               "MPI_Allgather");
   }
 
-  // Uses one collective instead of two rounds of messages, for latency.
+  // Uses one collective instead of two rounds of messages, to reduce latency.
   void all_reduce_small(const Tensor& x, ReduceOp op) {
     const size_t needed = x.bytes() * static_cast<size_t>(size());
     if (gathered_.size() < needed) gathered_.resize(needed);
@@ -175,7 +175,7 @@ class MpiCommunicator : public Communicator {
     return operation;
   }
 
-  // Runs at the first large collective. Two levels need several hosts, each with the same number of ranks, at least 2.
+  // Runs at the first large collective. Two levels need several hosts with equal numbers of ranks, at least 2 per host.
   void find_hosts() {
     if (looked_for_hosts_) return;
     looked_for_hosts_ = true;

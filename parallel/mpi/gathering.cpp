@@ -1,4 +1,4 @@
-// parallel/mpi/gathering.cpp: the stages of an all-gather.
+// parallel/mpi/gathering.cpp: implements the stages of an all-gather.
 #include "parallel/mpi/gathering.h"
 
 #include <cstring>

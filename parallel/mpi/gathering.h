@@ -1,4 +1,4 @@
-// parallel/mpi/gathering.h: an all-gather or all-to-all in progress over a group. All messages are point-to-point and
+// parallel/mpi/gathering.h: runs an all-gather or all-to-all over a group. All messages are point-to-point and
 // non-blocking.
 #pragma once
 

@@ -1,4 +1,4 @@
-// parallel/mpi/group.h: an MPI communicator, and messages between its ranks.
+// parallel/mpi/group.h: wraps an MPI communicator, and messages between its ranks.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ class Group {  // owns an MPI communicator
     check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
     check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
   }
-  ~Group() {  // freeing is collective, so it is skipped while unwinding, when peers may not arrive
+  ~Group() {  // freeing is collective, so an exception skips it, because peers may not arrive
     if (std::uncaught_exceptions() == 0) MPI_Comm_free(&comm);
   }
   Group(const Group&) = delete;
@@ -39,7 +39,7 @@ class Group {  // owns an MPI communicator
     return {watchdog, {.name = name, .bytes = static_cast<int64_t>(bytes), .rank = rank, .size = size}};
   }
 
-  // Returns the tag of the next reduction. When tags wrap around, a tag's earlier user has long finished.
+  // Returns the tag of the next operation. When tags wrap around, earlier operations have long finished.
   int next_tag() { return next_tag_ = (next_tag_ + 1) % 32768; }  // MPI promises tags up to 32767
 
   MPI_Comm comm;

@@ -1,4 +1,4 @@
-// parallel/mpi/reduction.cpp: the stages of a reduction.
+// parallel/mpi/reduction.cpp: implements the stages of a reduction.
 #include "parallel/mpi/reduction.h"
 
 #include <cstring>
@@ -48,7 +48,7 @@ void Reduction::start_reduce_scatter(const Tensor& x, const Tensor& y, int tag) 
   out_ = y.data;
 }
 
-// Within its host, a rank sums the chunks of all ranks at its place on any host.
+// Within its host, a rank sums the chunks of all ranks that have its place on their hosts.
 void Reduction::exchange_in_host() {
   const int64_t n = y_.numel();
   const int hosts = across_->group_.size;

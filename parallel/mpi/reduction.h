@@ -1,8 +1,8 @@
-// parallel/mpi/reduction.h: a sum or maximum over a group, in progress.
+// parallel/mpi/reduction.h: computes a sum or maximum over a group.
 //
 // MPI libraries may add in any order, so Reduction only moves data with MPI and adds in rank order itself. Each rank
-// receives all parts of its own chunk, sums them, and (all-reduce) sends the sum to all. All messages are
-// point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may progress them in any order.
+// receives all parts of its own chunk, sums them, and, in an all-reduce, sends the sum to all ranks. All messages are
+// point-to-point and non-blocking. A tag distinguishes concurrent reductions, so ranks may advance them in any order.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace weft {
 class Reduction {  // reusable, with its scratch memory
  public:
   explicit Reduction(Group& group) : group_(group) {}
-  // Reduces in two levels: first among the ranks of a host, then, for each rank's chunk, across the hosts. With H hosts
-  // of any number of ranks, a host sends 2 (H - 1) / H times the tensor in an all-reduce and half of that in a
+  // Reduces in two levels: first among the ranks of a host, then across the hosts, chunk by chunk. With H hosts of any
+  // number of ranks, a host sends 2 (H - 1) / H times the tensor in an all-reduce, and half as much in a
   // reduce-scatter. Sums are added in host order. `order` is Hosts::order (communicator.cpp).
   Reduction(Group& of_host, Group& across, std::span<const int> order)
       : group_(of_host), across_(std::make_unique<Reduction>(across)), order_(order) {}

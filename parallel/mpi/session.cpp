@@ -18,16 +18,16 @@ void check_mpi(int code, const char* call, std::source_location where) {
   char text[MPI_MAX_ERROR_STRING] = "unknown error";
   int length = 0;
   MPI_Error_string(code, text, &length);
-  fail(ErrorKind::peer, fmt::format("{} failed: {}; another rank may have stopped, see its message", call, text),
+  fail(ErrorKind::peer, fmt::format("{} failed: {}; another rank may have stopped: see its message", call, text),
        where);
 }
 
 namespace {
 
 // Over TCP, Open MPI announces a message above 64 kB, waits for the answer and only then sends the message, which takes
-// three latencies instead of one. This raises the limit, unless the environment sets one, so that small models'
-// gradients are sent immediately. A rank buffers what arrives before it asks for it: at most 8 MB beyond the default,
-// because parts of full buckets (parallel/grad_sync.h) are still announced.
+// three latencies instead of one. This function raises the limit, unless the environment sets it, so that gradients of
+// small models are sent immediately. A rank buffers messages that arrive before it receives them: at most 8 MB more
+// than by default, because parts of full buckets (parallel/grad_sync.h) are still announced.
 void send_at_once_over_tcp() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr) size = std::getenv("SLURM_NTASKS");

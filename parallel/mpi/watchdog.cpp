@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLongestInterval{200};  // between two checks
 constexpr milliseconds kOthers{500};           // time for other ranks to write their reports
-constexpr milliseconds kFolder{3000};          // time to write and read reports: the failed network may carry the files
+constexpr milliseconds kFolder{3000};          // time to write and read reports, perhaps over the failed network
 constexpr int kMaxNamed = 16;                  // ranks in the message
 
 }  // namespace
@@ -41,7 +41,7 @@ void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
   limit_ = longest;
   folder_ = folder;
   std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove(file_of(rank_), ignored);  // from an earlier run
+  if (!folder_.empty()) std::filesystem::remove(file_of(rank_), ignored);  // of an earlier run
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
@@ -79,7 +79,7 @@ std::string MpiWatchdog::wait_text() const {
   return fmt::format("rank {} on {} waits in {}", rank_, host_name(), describe(recent_[(num_calls_ - 1) % kRecent]));
 }
 
-// The first line is the wait. The collectives before it follow, the latest first.
+// The first line describes the wait. The lines after it list earlier collectives, the latest first.
 void MpiWatchdog::write_report() const {
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
@@ -93,7 +93,7 @@ void MpiWatchdog::write_report() const {
   std::filesystem::rename(temporary, file, ignored);  // so that nobody reads an incomplete file
 }
 
-// Returns what the ranks wrote about their waits. It hangs if the folder's file system does.
+// Returns what the ranks wrote about their waits. This function hangs if the folder's file system hangs.
 std::string MpiWatchdog::exchange_reports() const {
   write_report();
   std::this_thread::sleep_for(kOthers);
@@ -109,8 +109,8 @@ std::string MpiWatchdog::exchange_reports() const {
     }
   }
   text += silent.empty()
-              ? "  every rank waits: the network between them has failed, or they wait in different collectives\n"
-              : fmt::format("  no sign of rank {}: it hangs, was stopped, works elsewhere or is cut off\n", silent);
+              ? "  every rank waits: the network has failed, or the ranks wait in different collectives\n"
+              : fmt::format("  no report from rank {}: it hangs, has stopped, is busy or is cut off\n", silent);
   return text + fmt::format("  the recent collectives of each rank are in {}\n", folder_);
 }
 

@@ -1,9 +1,9 @@
-// parallel/mpi/watchdog.h: a thread that ends this process when a wait for other ranks takes too long.
+// parallel/mpi/watchdog.h: runs a thread that ends this process when a wait for other ranks takes too long.
 //
 // MPI notices a rank that dies, but waits forever for one that hangs, is stopped or is cut off. When a wait exceeds the
-// limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, gives the other ranks a moment to
-// do the same, prints where ranks wait and which ranks wrote nothing, and exits, even if the folder does not respond.
-// The launcher then ends the other ranks. Time in which this process itself was suspended does not count.
+// limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, and gives the other ranks a moment
+// to do the same. It then prints where ranks wait and which ranks wrote nothing, and exits, even if the folder does not
+// respond. The launcher then ends the other ranks. Time during which this process is suspended does not count.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class MpiWatchdog {
   MpiWatchdog(const MpiWatchdog&) = delete;
   MpiWatchdog& operator=(const MpiWatchdog&) = delete;
 
-  // Starts the thread. The folder is created when it is needed; if it is "", reports are only printed.
+  // Starts the thread. The folder is created when it is needed; if `folder` is "", reports are only printed.
   void limit(std::chrono::milliseconds longest, const std::string& folder);
   void set_step(int64_t step) { step_ = step; }
   double seconds_waited() const { return seconds_waited_; }  // called by the thread that waits
@@ -61,7 +61,7 @@ class MpiWatchdog {
   std::chrono::milliseconds limit_{};
   std::string folder_;
 
-  std::mutex mutex_;  // guards the following
+  std::mutex mutex_;  // guards the following members
   std::condition_variable closed_;
   std::array<CollectiveCall, kRecent> recent_;  // call n is at n % kRecent
   uint64_t num_calls_ = 0;

@@ -1,4 +1,4 @@
-// parallel/nccl/check.cpp: error messages of NCCL and CUDA.
+// parallel/nccl/check.cpp: writes the error messages of NCCL and CUDA.
 #include "parallel/nccl/check.h"
 
 #include "tensor/error.h"
@@ -16,9 +16,9 @@ std::string current_device() {
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
   if (status == cudaErrorMemoryAllocation)
-    fail(ErrorKind::usage, fmt::format("out of the GPU's memory ({}): {}", current_device(), call));
-  fail(ErrorKind::internal, fmt::format("{} ({}): {}; an earlier kernel may be the cause", call, current_device(),
-                                        cudaGetErrorString(status)));
+    fail(ErrorKind::usage, fmt::format("out of GPU memory ({}) in {}", current_device(), call));
+  fail(ErrorKind::internal, fmt::format("{} failed ({}): {}; an earlier kernel may be the cause", call,
+                                        current_device(), cudaGetErrorString(status)));
 }
 
 void check(ncclResult_t result) {
@@ -29,7 +29,7 @@ void check(ncclResult_t result) {
 
 std::string error_text(ncclResult_t result, const std::string& device) {
   const std::string words = ncclGetLastError(nullptr);
-  return fmt::format("NCCL ({}) reports: {}{}; NCCL_DEBUG=WARN shows more", device, ncclGetErrorString(result),
+  return fmt::format("NCCL failed ({}): {}{}; set NCCL_DEBUG=WARN for details", device, ncclGetErrorString(result),
                      words.empty() ? "" : fmt::format(" ({})", printable(words, 200)));
 }
 

@@ -1,4 +1,4 @@
-// parallel/nccl/comms.cpp: NCCL's communicators, from connection to destruction.
+// parallel/nccl/comms.cpp: manages NCCL's communicators from connection to destruction.
 #include "parallel/nccl/comms.h"
 
 #include <algorithm>
@@ -57,12 +57,12 @@ void Comms::abort() {
     aborted_ = true;
     comms.swap(comms_);
   }
-  // The kernels of communicators run one after the other, so all must be aborted before any wait for one. NCCL 2.21
-  // also waits within a group.
+  // Each abort has its own thread. The communicators' kernels run one after the other, so all aborts must start before
+  // any can finish, and NCCL 2.21 waits for each abort even within a group.
   std::vector<std::thread> aborters;
   for (const ncclComm_t comm : comms) {
     aborters.emplace_back([comm, device = device_] {
-      cudaSetDevice(device);  // set for this thread; otherwise NCCL would start to use the first GPU
+      cudaSetDevice(device);  // for this thread; otherwise NCCL would use the first GPU
       ncclCommAbort(comm);
     });
   }

@@ -1,9 +1,9 @@
-// parallel/nccl/comms.h: the NCCL communicators of one Context, and the only place that calls NCCL on them.
+// parallel/nccl/comms.h: owns the NCCL communicators of one Context. Only this class calls NCCL on them.
 //
 // NCCL allows calls from one thread at a time, and none during an abort. Here one thread computes and another aborts,
-// so all calls take one lock. All communicators are non-blocking: a call returns immediately, and its completion is
-// polled afterwards. An abort does block, but without the lock, because no calls are made once it starts. So no thread
-// blocks while it holds the lock.
+// so all calls take the same lock. All communicators are non-blocking: a call returns immediately, and its completion
+// is polled afterwards. An abort does block, but without the lock, because no other call is made once it has started.
+// So no thread blocks while it holds the lock.
 #pragma once
 
 #include <nccl.h>
@@ -53,7 +53,7 @@ class Comms {
   std::string device_name_;
   std::mutex mutex_;
   std::vector<ncclComm_t> comms_;
-  ncclComm_t connecting_ = nullptr;  // one of comms_
+  ncclComm_t connecting_ = nullptr;  // the one of comms_ that connects, or null
   bool aborted_ = false;
 };
 

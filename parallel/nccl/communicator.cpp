@@ -1,5 +1,5 @@
-// parallel/nccl/communicator.cpp: a Communicator that sends device tensors over NCCL and host tensors over
-// another communicator of the same ranks; the module's entry point.
+// parallel/nccl/communicator.cpp: implements a Communicator that sends device tensors over NCCL, and host tensors over
+// another communicator of the same ranks. It also contains the module's entry point.
 #include <exception>
 #include <memory>
 #include <utility>
@@ -29,7 +29,7 @@ ncclDataType_t nccl_type(DType dtype) {
 }
 
 void check_tensor(const Tensor& x, Device device) {
-  require(x.device == device, ErrorKind::internal, "a collective of tensors on different devices");
+  require(x.device == device, ErrorKind::internal, "the tensor of a collective is on a different device");
   require(x.contiguous(), ErrorKind::internal, "a collective needs a contiguous tensor, not a column slice");
 }
 
@@ -41,14 +41,14 @@ void check_parts(const Tensor& part, const Tensor& whole, int num_parts) {
                                         name_of(part.dtype), whole.shape.str(), name_of(whole.dtype)));
 }
 
-// If any rank has an error, throws on all ranks. A cause takes precedence over its consequences on other ranks.
+// If any rank has an error, throws on all ranks. A cause takes precedence over the errors that follow on other ranks.
 void agree_on_connection(Communicator& host, const std::exception_ptr& error, bool is_cause) {
   agree(host, is_cause ? error : nullptr);
   agree(host, error);
 }
 
-// Connects all ranks before the first collective. If a rank has not arrived, this one throws without agreeing on the
-// error, because agreement would wait for that rank.
+// Connects all ranks before the first collective. If a rank has not arrived, this rank throws without agreement,
+// because agreement would wait for the missing rank.
 ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   ncclUniqueId id{};
   all_or_none(host, [&] {
@@ -67,7 +67,7 @@ ncclComm_t connect(CommunicationStream& stream, Communicator& host) {
   } catch (const Error& e) {
     error = std::current_exception();
     is_cause = e.kind() != ErrorKind::peer;
-    stream.fail(e.kind(), e.what());  // aborts, so the other ranks' connections fail too
+    stream.fail(e.kind(), e.what());  // aborts, so the other ranks' connections also fail
   }
   try {
     agree_on_connection(host, error, is_cause);
@@ -97,7 +97,7 @@ auto scattering(const Tensor& x, const Tensor& y, ncclComm_t comm) {
   };
 }
 
-// NCCL has offered a call for this only since 2.28.
+// Sends and receives in one group, because NCCL has an all-to-all only since 2.28.
 auto exchange(const Tensor& x, const Tensor& y, int size, ncclComm_t comm) {
   return [x, y, size, comm](cudaStream_t stream) {
     const auto count = static_cast<size_t>(x.numel() / size);
@@ -236,7 +236,7 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // Uses one kernel for all parts, which travel at the same time.
+  // Uses one kernel for all parts, so that they are sent at the same time.
   void all_gather_v(const std::vector<Tensor>& parts) override {
     stream_->check();
     require(std::ssize(parts) == size(), ErrorKind::internal, "all_gather_v needs one part per rank");

@@ -1,4 +1,4 @@
-// parallel/nccl/marks.cpp: the table of marks, the host words, and what they mean.
+// parallel/nccl/marks.cpp: writes marks from a table into host words, and interprets the words.
 #include "parallel/nccl/marks.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRing = 4096;  // collectives outside graphs that may be in progress at once
 
-// In graphs, collectives of one kind use this many numbers in rotation, so that neighbors differ.
+// In graphs, collectives of one kind use kTurns numbers in rotation, so that consecutive marks differ.
 constexpr int64_t kKinds = 1024, kTurns = 4;
 
 enum Word { kOutside, kInGraphs, kNumWords };
@@ -52,7 +52,7 @@ Marks::~Marks() {
   cudaFreeHost(words_);
 }
 
-// CUDA calls may wait for a hanging stream. So none is made under the lock, which the watchdog needs.
+// CUDA calls may wait for a hanging stream. So no CUDA call is made under the lock, which the watchdog needs.
 
 void Marks::begin(const CollectiveCall& collective, cudaStream_t stream) {
   capturing_ = is_capturing(stream);
@@ -73,13 +73,13 @@ void Marks::end(cudaStream_t stream) {
 std::optional<CollectiveCall> Marks::unfinished() const {
   const std::lock_guard lock(mutex_);
   const uint32_t mark = load(words_[kInGraphs]);
-  const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, plus one when it has ended
+  const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, plus 1 if the collective has ended
   if (mark == 0 || place % 2 == 1) {
     const int64_t ended = num_ended();
     if (ended == num_issued_) return {};
     return ring_[static_cast<size_t>(ended % kRing)];
   }
-  // It is running, so it precedes all enqueued collectives.
+  // A captured collective is running, so it precedes all enqueued collectives.
   CollectiveCall replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
   replayed.step = step_;  // the captured step is out of date
   return replayed;
@@ -99,7 +99,7 @@ int64_t Marks::next_captured_number(const CollectiveCall& collective) {
   auto kind = std::ranges::find_if(kinds_, [&](const Kind& k) { return same_kind(k.collective, collective); });
   if (kind == kinds_.end()) {
     if (std::ssize(kinds_) == kKinds)
-      fail(ErrorKind::usage, fmt::format("CUDA graphs contain collectives of more than {} sizes, too many for the "
+      fail(ErrorKind::usage, fmt::format("CUDA graphs contain more than {} kinds of collectives, too many for the "
                                          "watchdog to track: set train.cuda_graph=false",
                                          kKinds));
     kinds_.push_back({.collective = collective});

@@ -1,9 +1,9 @@
-// parallel/nccl/marks.h: progress marks of a stream's collectives. The stream writes them into host memory, where a
-// watchdog reads them without CUDA calls that could block.
+// parallel/nccl/marks.h: marks the progress of a stream's collectives. The stream writes the marks into host memory,
+// where a watchdog reads them without CUDA calls, which could block.
 //
 // After each collective the stream copies the collective's number from a table on the device to a host word. The host
-// cannot count what a CUDA graph replays. So in a graph the start is also marked, in a separate word, and the number
-// identifies the kind of collective. A graph may therefore contain any number of collectives.
+// cannot count the collectives that a CUDA graph replays. So in a graph, start and end are marked in a separate word,
+// and the number identifies the kind of collective. A graph may therefore contain any number of collectives.
 #pragma once
 
 #include <nccl.h>  // includes CUDA's runtime
@@ -28,12 +28,12 @@ class Marks {
   void set_step(int64_t step) { step_ = step; }
   int64_t step() const { return step_; }
 
-  // REQUIRES: called before and after a collective is enqueued on `stream`, by one thread.
+  // REQUIRES: one thread calls begin() before it enqueues a collective on `stream`, and end() afterwards.
   void begin(const CollectiveCall& collective, cudaStream_t stream);
   void end(cudaStream_t stream);
 
   // Any thread may call these.
-  std::optional<CollectiveCall> unfinished() const;  // the oldest enqueued (in a graph: the running) one
+  std::optional<CollectiveCall> unfinished() const;  // the oldest enqueued one; in a graph, the running one
   uint64_t position() const;                         // changes after each collective
 
  private:

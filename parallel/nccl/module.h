@@ -1,4 +1,4 @@
-// parallel/nccl/module.h: the interface of libweft_nccl.so, exported under one name.
+// parallel/nccl/module.h: declares the interface of libweft_nccl.so, which exports one name.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ struct Module {
   std::unique_ptr<Communicator> (*make_communicator)(Context& ctx, Communicator& host, NcclLimits limits) = nullptr;
 };
 
-// The module exports `const Module* weft_nccl_module(int version)`, which returns nullptr for a different version.
+// The module exports `const Module* weft_nccl_module(int version)`, which returns nullptr for other versions.
 inline constexpr int kModuleVersion = 1;
 inline constexpr const char* kModuleFile = "libweft_nccl.so";
 inline constexpr const char* kModuleEntry = "weft_nccl_module";

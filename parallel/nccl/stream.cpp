@@ -1,4 +1,4 @@
-// parallel/nccl/stream.cpp: creation and destruction of the communication stream.
+// parallel/nccl/stream.cpp: creates and destroys the communication stream.
 #include "parallel/nccl/stream.h"
 
 #include <exception>
@@ -18,18 +18,18 @@ std::shared_ptr<CommunicationStream> CommunicationStream::of(Context& ctx, NcclL
 CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits limits)
     : computation_(computation), comms_(limits.collective), watchdog_(std::in_place, comms_, marks_, limits) {
   // The priority is above the computation's, so that communication kernels do not wait until a kernel of the backward
-  // pass leaves the GPU. Other ranks would wait for this one.
+  // pass leaves the GPU. Otherwise, other ranks would wait for this rank.
   int least = 0, greatest = 0;
   nccl::check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
   nccl::check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
 }
 
-// Enqueued work still writes marks, so it must end first. This cannot hang, because after a failure the watchdog has
-// aborted everything.
+// Enqueued work still writes marks, so the destructor waits for this work. The wait cannot hang, because after a
+// failure the watchdog has aborted everything.
 CommunicationStream::~CommunicationStream() {
   watchdog_.reset();
   cudaStreamSynchronize(stream_);
-  cudaStreamSynchronize(computation_);  // graphs
+  cudaStreamSynchronize(computation_);  // graphs may contain collectives
   cudaStreamDestroy(stream_);
 }
 
@@ -39,7 +39,7 @@ ncclComm_t CommunicationStream::connect(const ncclUniqueId& id, int size, int ra
 }
 
 void CommunicationStream::disconnect(ncclComm_t comm, const std::string& which) noexcept {
-  if (watchdog_->failed()) return;  // everything is aborted
+  if (watchdog_->failed()) return;  // the watchdog has aborted everything
   try {
     nccl::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     check();

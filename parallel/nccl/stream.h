@@ -1,5 +1,5 @@
-// parallel/nccl/stream.h: the communication stream of a Context. Its collectives run in one order, overlap with the
-// computation, and are watched.
+// parallel/nccl/stream.h: provides the communication stream of a Context. Its collectives run in call order, overlap
+// with the computation, and are watched.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class Event {
 
 class CommunicationStream final : public Context::Watch {
  public:
-  // Returns the stream of a Context. The first caller creates it, and it lives as long as anyone holds it.
+  // Returns the stream of a Context. The first call creates the stream, which lives as long as any caller holds it.
   static std::shared_ptr<CommunicationStream> of(Context& ctx, NcclLimits limits);
 
   CommunicationStream(cudaStream_t computation, NcclLimits limits);
@@ -41,7 +41,7 @@ class CommunicationStream final : public Context::Watch {
   void fail(ErrorKind kind, const std::string& reason) { watchdog_->fail(kind, reason); }
   void fail_overdue(const std::string& what) { fail(ErrorKind::peer, watchdog_->overdue_text(what)); }
 
-  // Enqueues the NCCL calls of enqueue(stream) after all work that the computation has enqueued, and then `done`.
+  // Enqueues the NCCL calls of enqueue(stream) after all work that the computation has enqueued, then records `done`.
   template <typename Enqueue>
   void run(CollectiveCall collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
     check();
@@ -60,7 +60,7 @@ class CommunicationStream final : public Context::Watch {
     }
     check();
   }
-  void join(Event& done) { done.hold(computation_); }  // later work of the computation waits for it
+  void join(Event& done) { done.hold(computation_); }  // later work of the computation waits for `done`
   cudaStream_t computation() const { return computation_; }
 
   std::unique_ptr<Event> take_event();

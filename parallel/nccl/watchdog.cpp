@@ -1,4 +1,4 @@
-// parallel/nccl/watchdog.cpp: the watchdog's checks and its actions.
+// parallel/nccl/watchdog.cpp: implements the watchdog's checks and actions.
 #include "parallel/nccl/watchdog.h"
 
 #include <unistd.h>
@@ -94,7 +94,7 @@ std::string Watchdog::look() {
   return now - last_end_ > limits_.collective ? overdue_text(describe(*unfinished)) : "";
 }
 
-// Runs on another thread, because the abort may not return.
+// Aborts on a separate thread, because the abort may not return.
 void Watchdog::abort_all(std::unique_lock<std::mutex>& lock) {
   std::thread aborter([this] {
     comms_.abort();

@@ -1,11 +1,11 @@
-// parallel/nccl/watchdog.h: a thread that ends collectives that hang.
+// parallel/nccl/watchdog.h: runs a thread that ends collectives that hang.
 //
-// The host waits for the device in many places (copies, full launch queues, freed memory), all inside CUDA. If a peer
-// is missing from a collective, each such wait lasts forever. So a second thread asks NCCL for asynchronous errors and
-// reads the stream's progress; neither can block. After a failure it aborts the communicators, which ends their kernels
-// and frees the host; check() then throws. NCCL's abort returns once the graphs with collectives are destroyed, which
-// happens while the error from check() unwinds. If the abort does not return, or the computing thread does not call
-// check(), the process exits, so that no rank is left waiting.
+// In many places the host waits for the device inside CUDA (copies, full launch queues, freed memory). If a peer is
+// missing from a collective, such a wait lasts forever. So a second thread asks NCCL for asynchronous errors and reads
+// the stream's progress; neither can block. After a failure, this thread aborts the communicators, which ends their
+// kernels and the host's wait. Then check() throws. NCCL's abort returns once the graphs with collectives are
+// destroyed, which happens while the error from check() unwinds. If the abort does not return, or the computing thread
+// does not call check(), the process exits, so that no rank is left waiting.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Called by the computing thread. Only the first failure counts.
+  // The computing thread calls these functions. Only the first failure counts.
   void fail(ErrorKind kind, const std::string& reason);  // aborts everything
   void check();                                          // throws the failure if there is one
   bool failed() const { return failed_; }
@@ -36,7 +36,7 @@ class Watchdog {
 
  private:
   void run();
-  std::string look();  // the problem, or empty
+  std::string look();  // returns the problem, or empty
   void abort_all(std::unique_lock<std::mutex>& lock);
 
   Comms& comms_;

@@ -63,7 +63,7 @@ int fair_share(const std::vector<Cores>& ranks_of_host, int rank, double quota) 
     share += 1.0 / static_cast<double>(std::ranges::count_if(ranks_of_host, may_use_it));
   }
   if (quota > 0) share = std::min(share, quota / static_cast<double>(ranks_of_host.size()));
-  return std::max(1, static_cast<int>(share + 1e-6));  // 3 times 1/3 must be 1
+  return std::max(1, static_cast<int>(share + 1e-6));  // so that 3 times 1/3 is 1
 }
 
 int num_threads_of(const std::vector<Cores>& ranks_of_host, int rank) {

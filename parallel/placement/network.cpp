@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kSlow = 10'000;  // Mb/s: gradients of 60 million parameters (250 MB) take 0.2 s or more
+constexpr int64_t kSlow = 10'000;  // Mb/s, at which gradients of 60 million parameters (250 MB) take 0.2 s
 
 template <typename T>
 T value_in(const fs::path& file, T otherwise) {

@@ -1,4 +1,4 @@
-// parallel/placement/network.h: the networks of a host, and which of them MPI and NCCL use between hosts.
+// parallel/placement/network.h: finds the networks of a host, and those that MPI and NCCL use between hosts.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct HostNetworks {
 };
 HostNetworks networks_of_host(const std::string& sysfs = "/sys");
 
-// Settings from the environment. Open MPI may also read settings from files; without settings, it chooses by itself.
+// Holds settings from the environment. Open MPI may also read settings from files; without settings, it chooses itself.
 struct NetworkChoice {
-  std::string mpi_layer;            // OMPI_MCA_pml; empty, ob1: TCP between hosts, as in the archive
+  std::string mpi_layer;            // OMPI_MCA_pml; empty or ob1: TCP between hosts, as in the archive
   std::string include, exclude;     // OMPI_MCA_btl_tcp_if_include, ..._exclude
   std::string nccl_socket;          // NCCL_SOCKET_IFNAME
   std::string nccl_infiniband;      // NCCL_IB_HCA
@@ -29,7 +29,7 @@ struct NetworkChoice {
 };
 NetworkChoice network_choice();
 
-// Returns one line. If `gpus` is set, ranks compute on GPUs, so NCCL connects them.
+// Describes the networks in one line. If `gpus` is set, ranks compute on GPUs, so NCCL connects them.
 std::string describe_networks(const HostNetworks& host, const NetworkChoice& choice, bool gpus);
 
 // Returns why GPUs on several hosts would wait for this host's network, or "" if there is no known reason.

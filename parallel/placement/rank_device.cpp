@@ -16,11 +16,11 @@ std::string reason_without_gpu() {  // empty if this rank has a GPU
     return e.what();
   }
   return fmt::format(
-      "{} has no visible NVIDIA GPU (check the driver and CUDA_VISIBLE_DEVICES); --device=cpu runs without one",
+      "{} has no visible NVIDIA GPU (check the driver and CUDA_VISIBLE_DEVICES); use --device=cpu to run without a GPU",
       host_name());
 }
 
-// Returns true if all ranks have a GPU. Throws if only some have one, or if none has and one is `needed`.
+// Returns true if all ranks have a GPU. Throws if only some ranks have one, or if none has one although it is `needed`.
 bool every_rank_has_gpu(const std::string& reason, bool needed, Communicator& world) {
   const bool has_gpu = reason.empty();
   const bool any_has = world.max(has_gpu ? 1 : 0) == 1, all_have = world.max(has_gpu ? 0 : 1) == 0;
@@ -42,7 +42,7 @@ std::string first_without_nccl(Communicator& world) {
   return "";
 }
 
-// Writes one line per member.
+// Writes one line per member of RankGpu.
 std::string to_text(const RankGpu& r) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n", r.host, r.num_gpus, r.gpu.name, r.gpu.version, r.gpu.unique_id);
 }
@@ -87,8 +87,8 @@ void refuse_sharing(const std::vector<RankGpu>& ranks) {
     const auto on_host =
         std::count_if(ranks.begin(), ranks.end(), [&](const RankGpu& other) { return other.host == r.host; });
     fail(ErrorKind::usage,
-         fmt::format("rank {} would share its GPU with another rank: host {} has {} for {} ranks; start at most {} "
-                     "there (mpirun -N {}), or allow sharing with --parallel.share_gpu",
+         fmt::format("rank {} would share its GPU with another rank: host {} has {} for {} ranks; start at most {} per "
+                     "host (mpirun -N {}), or use --parallel.share_gpu to allow sharing",
                      i, r.host, r.num_gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", r.num_gpus), on_host, r.num_gpus,
                      r.num_gpus));
   }
@@ -106,7 +106,7 @@ int most_ranks_on_a_gpu(const std::vector<RankGpu>& ranks, bool share_gpu) {
 
 bool has_nvidia_driver(const std::filesystem::path& root) {
   constexpr const char* kFilesOfADriver[] = {"proc/driver/nvidia/version", "dev/nvidiactl",
-                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last: Windows' driver in WSL
+                                             "usr/lib/wsl/lib/libcuda.so.1"};  // the last one is for WSL
   return std::any_of(std::begin(kFilesOfADriver), std::end(kFilesOfADriver), [&](const char* file) {
     std::error_code unreadable;
     return std::filesystem::exists(root / file, unreadable);

@@ -1,7 +1,7 @@
-// parallel/placement/rank_device.h: each rank's device, decided by all ranks together before anything is allocated.
+// parallel/placement/rank_device.h: chooses each rank's device. All ranks decide together, before they allocate memory.
 //
-// Local rank r of a host uses GPU r, modulo the number of GPUs. All ranks throw a usage Error if one lacks a GPU that
-// it needs, if ranks share a GPU without permission, or if GPU models or library versions differ.
+// Local rank r of a host uses GPU r, modulo the number of GPUs. All ranks throw a usage Error if a rank lacks a GPU
+// that it needs, if ranks share a GPU without permission, or if GPU models or library versions differ.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ struct RankDevice {
   Device device = Device::cpu;
   int index = 0;        // index of the GPU among the GPUs visible to this process
   int num_sharing = 1;  // max ranks of this run per GPU; the same on every rank
-  std::string remark;   // why `automatic` became the CPU, or empty
-  // The first rank that cannot use NCCL, and why; empty if all can. It is the same on every rank.
+  std::string remark;   // why `automatic` chose the CPU, or empty
+  // Names the first rank that cannot use NCCL, and why; empty if all ranks can. The text is the same on every rank.
   std::string without_nccl;
 };
 
-// True on a machine with NVIDIA's driver, where the user expects a GPU to be used.
+// Returns true on a machine with NVIDIA's driver, where a user expects that a GPU is used.
 bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
-// REQUIRES: all ranks of `world` call it. The calling thread then uses its rank's GPU.
+// REQUIRES: all ranks of `world` call it. After the call, the calling thread uses its rank's GPU.
 RankDevice choose_device(DeviceChoice wanted, bool share_gpu, Communicator& world);
 
 struct RankGpu {  // what a rank reports to the others
@@ -42,7 +42,7 @@ struct RankGpu {  // what a rank reports to the others
   DeviceProperties gpu;
 };
 
-// Returns the max number of ranks per GPU. Throws if these ranks cannot run together.
+// Returns the max number of ranks per GPU. Throws a usage Error if these ranks cannot run together.
 int most_ranks_on_a_gpu(const std::vector<RankGpu>& ranks, bool share_gpu);
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// Adds one warning for all hosts with a finding: it names the first of these hosts and their number.
+// Adds one warning for all hosts with a finding, which names the first of these hosts and their number.
 template <typename Finding>
 void warn_of_hosts(const std::vector<PlacedHost>& hosts, std::vector<std::string>& warnings, Finding&& finding) {
   std::string first;
@@ -37,7 +37,7 @@ std::string too_few_cores(const PlacedHost& host) {
   return "";
 }
 
-// Ranks with equal masks share their cores evenly. If different masks overlap, their shares differ.
+// Ranks with equal affinity masks share their cores evenly. If different masks overlap, the ranks' shares differ.
 std::string overlapping(const PlacedHost& host) {
   std::map<int, const PlacedRank*> owner;
   for (const PlacedRank& r : host.ranks) {
@@ -73,7 +73,7 @@ std::string on_all_nodes(const PlacedHost& host) {
 
 void warn_of_differences(const std::vector<RankPlace>& ranks, const std::vector<PlacedHost>& hosts,
                          std::vector<std::string>& warnings) {
-  if (ranks.front().gpu >= 0) return;  // GPUs do the work, and NCCL exchanges it
+  if (ranks.front().gpu >= 0) return;  // GPUs compute, and NCCL communicates
   const auto [least, most] = std::ranges::minmax_element(ranks, {}, [](const RankPlace& p) { return p.threads; });
   if (least->threads != most->threads)
     warnings.push_back(fmt::format("rank {} on {} has {}, but rank {} on {} has {}: all ranks wait for the slowest",

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Returns one line per warning, however many ranks and hosts it concerns. REQUIRES: `hosts` are the hosts of `ranks`.
+// Returns one line per warning, even if it concerns many ranks and hosts. REQUIRES: `hosts` are the hosts of `ranks`.
 std::vector<std::string> placement_warnings(const std::vector<RankPlace>& ranks, const std::vector<PlacedHost>& hosts,
                                             const NetworkChoice& choice);
 

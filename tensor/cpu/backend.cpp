@@ -1,4 +1,4 @@
-// tensor/cpu/backend.cpp: the CPU backend's function table.
+// tensor/cpu/backend.cpp: defines the CPU backend's function table.
 #include "tensor/backend.h"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// tensor/cpu/cross_entropy.cpp: softmax statistics of rows of logits, and loss and gradient from them. If the
-// vocabulary is not split, all are computed while the row is in the cache.
+// tensor/cpu/cross_entropy.cpp: computes softmax statistics of rows of logits, and from them loss and gradient. If the
+// vocabulary is not split, a row is finished while it is in the cache.
 #include <algorithm>
 #include <limits>
 
@@ -12,8 +12,8 @@ namespace weft::cpu {
 
 namespace {
 
-// Rows of logits are long and rarely in a near cache, so they are read in chunks, with a prefetch ahead. Sums and
-// maxima use one lane per column of a chunk, so that they do not wait for each other.
+// Rows of logits are long and rarely in the L1 or L2 cache, so they are read in chunks and prefetched. Sums and maxima
+// use one lane per column of a chunk, so that consecutive columns do not wait for each other.
 constexpr int64_t kPiece = 64;
 
 template <typename T, typename F>
@@ -71,7 +71,7 @@ void gradient_row(T* logits, int64_t n, const SoftmaxRow<float>& row, float want
   });
 }
 
-// Returns statistics of this rank's columns. target_column is negative if the target's column is on another rank.
+// Returns the statistics of this rank's columns. target_column is negative if the target's column is on another rank.
 template <typename T>
 SoftmaxRow<float> row_statistics(const T* logits, int64_t n, int64_t target_column) {
   const float max = row_max(logits, n);
@@ -79,7 +79,7 @@ SoftmaxRow<float> row_statistics(const T* logits, int64_t n, int64_t target_colu
   return {max, sums.sum_exp, sums.sum_logits, target_column >= 0 ? to_float(logits[target_column]) : 0.0f};
 }
 
-// Returns -1 if the target is on another rank.
+// Returns the target's column on this rank, or -1 if the target is on another rank.
 int64_t column_of(int64_t target, int64_t first_id, int64_t valid) {
   const int64_t local = target - first_id;
   return target >= 0 && local >= 0 && local < valid ? local : -1;

@@ -1,4 +1,4 @@
-// tensor/cpu/decode.cpp: gather and scatter of rows, and top k of a row, for beam search.
+// tensor/cpu/decode.cpp: gathers and scatters rows, and finds the top k of a row, for beam search.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -41,7 +41,7 @@ void scatter_rows(Context&, const ops::ScatterRows& a) {
 
 namespace {
 
-// Keeps the k best of a row in order, by insertion. Most chunks of 64 columns need only their maximum.
+// Keeps the k best of a row in order, by insertion. A chunk of 64 columns is skipped if its maximum is too small.
 template <typename T>
 void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns) {
   constexpr int64_t kPiece = 64;

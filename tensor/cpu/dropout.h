@@ -1,4 +1,4 @@
-// tensor/cpu/dropout.h: dropout masks in vectors of 32 Philox groups, bit for bit equal to random.h.
+// tensor/cpu/dropout.h: computes the dropout masks of random.h, in batches of 32 Philox groups.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace weft::cpu {
 
 inline constexpr int kPhiloxBatch = 32;  // groups: enough independent chains to hide the multiplications' latency
 
-// Multiplies the low halves of 64-bit lanes by b. The compiler does not find the single instruction for it.
+// Multiplies the low halves of 64-bit lanes by b. Uses intrinsics, because compilers do not find the instruction.
 #if defined(__AVX512F__)
 typedef uint64_t Words __attribute__((vector_size(64)));
 inline Words multiply_low_halves(Words a, uint32_t b) {
@@ -32,8 +32,7 @@ inline Words multiply_low_halves(Words a, uint32_t b) { return (a & 0xFFFFFFFFu)
 #endif
 inline constexpr int kWordLanes = sizeof(Words) / sizeof(uint64_t);
 
-// Writes out = w01[0], w23[0], w01[1], w23[1], ...: the words, and so the 16-bit halves, group after group, low half
-// first.
+// Sets `out` to w01[0], w23[0], w01[1], w23[1], ..., that is, to the 16-bit halves of each group, low half first.
 template <size_t... kLane>
 inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out, std::index_sequence<kLane...>) {
   const Words first = __builtin_shuffle(w01, w23, Words{(kLane / 2 + kLane % 2 * kWordLanes)...});
@@ -42,9 +41,9 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
   std::memcpy(out + 4 * kWordLanes, &second, sizeof second);
 }
 
-// Computes the bits of each group's elements: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
-// which avoids a copy through memory. The rounds equal philox()'s, over vectors; until the end, only the low half of
-// each 64-bit lane is valid. It is never inlined, because its unrolled rounds would be compiled again for each use.
+// Computes the bits of each element of group i: bits[i * DropoutMask::kGroup + lane]. `groups` is aligned for Words,
+// which avoids a copy through memory. The rounds equal philox()'s, over vectors. Only the low half of each 64-bit lane
+// is valid until the end. The function is never inlined, because each use would compile the unrolled rounds again.
 [[gnu::noinline]] inline void philox_batch(const DropoutMask& dropout, const uint64_t* groups, uint16_t* bits) {
   constexpr int kVecs = kPhiloxBatch / kWordLanes;
   Words c0[kVecs], c1[kVecs], c2[kVecs], c3[kVecs];
@@ -72,7 +71,7 @@ inline void store_interleaved(const Words& w01, const Words& w23, uint16_t* out,
   }
 }
 
-// Sets scales[i] to keep_scale() or 0.
+// Sets scales[i] to keep_scale(), or to 0 if element i is dropped.
 inline void scales_of(const DropoutMask& dropout, const uint16_t* bits, int64_t count, float* scales) {
   const auto threshold = static_cast<uint16_t>(dropout.threshold());
   const float scale = dropout.keep_scale();
@@ -81,7 +80,7 @@ inline void scales_of(const DropoutMask& dropout, const uint16_t* bits, int64_t 
 }
 
 // Splits a row into chunks of a batch, and calls f(begin, end, scales) for each; scales[0] belongs to column `begin`.
-// Without dropout the chunk is the row and scales is null.
+// Without dropout, f is called once for the row, and scales is null.
 template <typename F>
 void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t cols, const F& f) {
   if (dropout.rate <= 0) return f(int64_t{0}, cols, static_cast<const float*>(nullptr));
@@ -101,8 +100,8 @@ void for_each_dropout_piece(const DropoutMask& dropout, int64_t row, int64_t col
   }
 }
 
-// The factors of a block: out[r * ld + c] belongs to global index first + r * row_stride + c. Short rows share batches,
-// so that attention's small blocks also fill the vectors.
+// Computes the factors of a block: out[r * ld + c] belongs to global index first + r * row_stride + c. Short rows share
+// batches, so that attention's small blocks also fill the vectors.
 class DropoutBlock {
  public:
   explicit DropoutBlock(const DropoutMask& dropout) : dropout_(dropout) {}
@@ -119,7 +118,7 @@ class DropoutBlock {
 
  private:
   static constexpr int64_t kGroups = 8 * kPhiloxBatch, kColumns = 512;  // max groups and columns at once
-  // Returns an upper bound of the groups that `cols` columns touch, wherever they start.
+  // Returns an upper bound of the groups that `cols` columns touch, wherever the first column is.
   static constexpr int64_t groups_of(int64_t cols) {
     return (cols + 2 * (DropoutMask::kGroup - 1)) / DropoutMask::kGroup;
   }

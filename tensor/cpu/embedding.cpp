@@ -1,4 +1,4 @@
-// tensor/cpu/embedding.cpp: embedding look-up, its gradient, and the addition of positions.
+// tensor/cpu/embedding.cpp: looks up embeddings, computes their gradients, and adds positions.
 #include <omp.h>
 
 #include "tensor/cpu/dropout.h"
@@ -28,7 +28,7 @@ void look_up(const ops::EmbeddingForward& a) {
   }
 }
 
-// Thread t owns the ids with id % threads == t and adds their rows in order.
+// Each row of the table belongs to one thread, which adds gradients to the row in order.
 template <typename T>
 void add_to_rows(const ops::EmbeddingBackward& a) {
   const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();

@@ -1,4 +1,4 @@
-// tensor/cpu/host_memory.cpp: aligned memory from the C library.
+// tensor/cpu/host_memory.cpp: allocates aligned memory from the C library.
 #include "tensor/cpu/host_memory.h"
 
 #include <sys/mman.h>

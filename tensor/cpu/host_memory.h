@@ -1,4 +1,4 @@
-// tensor/cpu/host_memory.h: the memory of CPU Buffers: aligned, zero-filled, and on huge pages if large.
+// tensor/cpu/host_memory.h: allocates the memory of CPU Buffers: aligned, zero-filled, and on huge pages if large.
 #pragma once
 
 #include <cstddef>

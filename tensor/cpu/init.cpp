@@ -1,4 +1,4 @@
-// tensor/cpu/init.cpp: initial values, which depend only on the element's index in the global tensor.
+// tensor/cpu/init.cpp: sets initial values, which depend only on the element's index in the global tensor.
 #include "tensor/cpu/runtime.h"
 #include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"

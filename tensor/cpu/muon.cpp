@@ -1,4 +1,4 @@
-// tensor/cpu/muon.cpp: Muon's momentum over flat parameters, and scaled sums of matrices.
+// tensor/cpu/muon.cpp: computes Muon's momentum over flat parameters, and scaled sums of matrices.
 #include <algorithm>
 
 #include "tensor/cpu/runtime.h"

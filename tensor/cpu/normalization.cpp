@@ -1,4 +1,4 @@
-// tensor/cpu/normalization.cpp: norms, separate and fused with the residual sum. Each row is processed while in L1.
+// tensor/cpu/normalization.cpp: computes norms, also fused with the residual sum. Each row stays in the L1 cache.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -17,7 +17,7 @@ T* row_of(const Tensor& t, int64_t row) {
   return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
 }
 
-// Calls f(flag, ...) with the flags as types, so that its loops are free of branches.
+// Calls f(flag, ...) with each flag as a type, std::true_type or std::false_type, so that loops in f have no branches.
 template <typename F>
 void with_flags(const F& f) {
   f();
@@ -31,7 +31,7 @@ void with_flags(const F& f, bool flag, Rest... rest) {
   }
 }
 
-// Sums f(column) in interleaved partial sums, because a single sum would wait for each of its additions.
+// Sums f(column) in interleaved partial sums, because each addition to a single sum would wait for the previous one.
 template <typename F>
 float sum_over(int64_t cols, const F& f) {
   constexpr int64_t kSums = 64;
@@ -150,7 +150,7 @@ void differentiate_piece(RowStatistics s, GradientRow<T> row, const float* scale
   }
 }
 
-// Computes d_h and d_x of row r, and its contribution to d_gamma, d_beta and d_bias, which are consecutive in `sums`.
+// Computes d_h and d_x of row r, and adds the row to d_gamma, d_beta and d_bias, which are consecutive in `sums`.
 template <typename T>
 void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout, int64_t r, float* sums) {
   const int64_t cols = a.h.cols();
@@ -173,8 +173,8 @@ void backward_row(const ops::ResidualNormBackward& a, const DropoutMask& dropout
   });
 }
 
-// The rows are summed in this many parts, which are added in order. The scratch memory would hold more parts, but
-// adding them is serial.
+// The rows are summed in this many parts, which are added in order. The scratch memory has room for more parts, but one
+// thread adds them all.
 constexpr int64_t kParts = 64;
 static_assert(kParts <= ops::kNormPartials);
 

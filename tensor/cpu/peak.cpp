@@ -1,7 +1,7 @@
-// tensor/cpu/peak.cpp: one loop per instruction and its best time on all threads.
+// tensor/cpu/peak.cpp: finds the best time of one loop per instruction, on all threads.
 //
-// Each loop keeps enough independent sums to hide the instruction's latency. Functions are compiled for their
-// own instructions, so the program starts on processors that lack them.
+// Each loop keeps enough independent sums to hide the instruction's latency. Each function is compiled for its own
+// instructions, so the program also starts on processors without these instructions.
 #include "tensor/cpu/peak.h"
 
 #include <omp.h>
@@ -27,11 +27,11 @@ struct Loop {
   float (*run)(int64_t rounds);  // the result only keeps the compiler from removing the loop
 };
 
-constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums converge to kTerm / (1 - kFactor): no denormals slow them down
+constexpr float kFactor = 0.5f, kTerm = 0.75f;  // sums converge to kTerm / (1 - kFactor), so no denormals slow them
 
 #if defined(__x86_64__)
 
-constexpr int kSums512 = 16, kSums256 = 12;  // with two operands they fit the 32 and 16 registers
+constexpr int kSums512 = 16, kSums256 = 12;  // with two operands, the sums fit into 32 and 16 registers
 
 __attribute__((target("avx512f"))) float fma512(int64_t rounds) {
   __m512 sums[kSums512];
@@ -102,7 +102,7 @@ float tiles(int64_t rounds) {
 
 #endif
 
-// Runs on any processor, with the compiler's own vectors.
+// Runs on any processor, with vectors that the compiler chooses.
 float fma_plain(int64_t rounds) {
   constexpr int kSums = 64;
   float sums[kSums];
@@ -131,7 +131,7 @@ std::vector<Loop> loops_of_this_machine() {
   return loops;
 }
 
-// Returns the time from the first thread's start to the last one's end.
+// Returns the time from the start of the first thread to the end of the last thread.
 double time_of(const Loop& loop, int64_t rounds) {
   double begin = 0, end = 0;
   volatile float kept = 0;

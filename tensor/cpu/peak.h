@@ -1,7 +1,7 @@
-// tensor/cpu/peak.h: the peak multiply-add rate of this machine's cores, with which GEMM rates are compared.
+// tensor/cpu/peak.h: measures the peak multiply-add rate of this machine's cores, to compare GEMM rates with it.
 //
-// Each instruction runs in a loop on registers only, on all threads at once. Only instructions that the
-// processor has and the system allows are tried, whatever the kernels were compiled for.
+// Each instruction runs in a loop on registers only, on all threads at once. All instructions that the processor has
+// and the system allows are tried, even if the kernels were compiled without them.
 #pragma once
 
 #include <vector>
@@ -13,10 +13,10 @@ namespace weft {
 struct PeakRate {
   const char* instruction;  // "AVX-512 FMA"
   DType dtype;              // operand type: f32 or bf16
-  double flops_per_second;  // a multiply-add counts 2; sum of num_threads() threads, best of many tries
+  double flops_per_second;  // of num_threads() threads together, best of many tries; a multiply-add counts 2
 };
 
-// Returns one rate per instruction, f32 first. Measures for `seconds` in all, and each instruction at least once.
+// Returns one rate per instruction, f32 first. Measures for `seconds` in total, but each instruction at least once.
 std::vector<PeakRate> measure_peaks(double seconds);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// tensor/cpu/pointwise.cpp: elementwise ops: fill, add, cast, activation, dropout.
+// tensor/cpu/pointwise.cpp: computes elementwise ops: fill, add, cast, activation, dropout.
 #include <array>
 
 #include "tensor/cpu/dropout.h"
@@ -17,7 +17,7 @@ T* row_of(const Tensor& t, int64_t row) {
   return t.empty() ? nullptr : t.ptr<T>() + row * t.row_stride;
 }
 
-// Calls f(row, first column, count) for runs of elements, in parallel; a contiguous tensor counts as one row.
+// Calls f(row, first column, count) for runs of elements, in parallel. A contiguous tensor counts as one row.
 template <typename F>
 void for_each_run(bool contiguous, const Tensor& t, const F& f) {
   constexpr int64_t kRun = 16384;
@@ -31,7 +31,7 @@ void for_each_run(bool contiguous, const Tensor& t, const F& f) {
   }
 }
 
-// Calls f(row, begin, end, scales) for chunks of the rows of [rows, cols], in parallel (dropout.h).
+// Calls f(row, begin, end, scales) for the chunks of each row (dropout.h), with rows in parallel.
 template <typename F>
 void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F& f) {
   const DropoutMask mask = dropout.mask();
@@ -42,7 +42,7 @@ void for_each_piece(const Dropout& dropout, int64_t rows, int64_t cols, const F&
   }
 }
 
-// Activations are applied to chunks of f32 that stay in L1, so that their long loops are compiled once, not for each
+// Activations are computed on chunks of f32 in the L1 cache, so that the long loops are compiled once, not for each
 // storage type and use.
 constexpr int64_t kChunk = 256;
 
@@ -66,7 +66,7 @@ void widen(const T* x, float* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = to_float(x[i]);
 }
 
-// Calls f(row, begin, count, scales) for chunks of the rows, in parallel; without dropout all scales are 1.
+// Calls f(row, begin, count, scales) for chunks of the rows, in parallel. Without dropout, all scales are 1.
 template <typename F>
 void for_each_chunk(const Dropout& dropout, const Tensor& t, const F& f) {
   static constexpr auto kOnes = [] {
@@ -92,9 +92,9 @@ void activate(const ops::ActivationForward& a) {
   });
 }
 
-// y is enough to tell where x > 0 and the element was kept: there it is x * keep_scale() rounded to T, elsewhere 0.
-// Because keep_scale() is at least 1 and rounding is monotonic, y is not less than x, which is itself a T. So not even
-// T's smallest number becomes 0. Where x is infinite or NaN, so is y.
+// y tells where x > 0 and the element was kept: there y is x * keep_scale() rounded to T, and elsewhere y is 0. Because
+// keep_scale() is at least 1, rounding is monotonic and x is a T, y is not less than x. So not even T's smallest number
+// becomes 0. Where x is infinite or NaN, y is the same.
 template <typename T>
 void relu_gradient(const ops::ActivationBackward& a) {
   const float scale = dropout_keep_scale(a.dropout.rate);

@@ -1,4 +1,4 @@
-// tensor/cpu/reduce.cpp: sums in an order that does not depend on the number of threads.
+// tensor/cpu/reduce.cpp: computes sums in an order that does not depend on the number of threads.
 #include <algorithm>
 
 #include "tensor/cpu/runtime.h"
@@ -11,7 +11,7 @@ namespace {
 
 template <typename T>
 void add_columns(const ops::ColumnSum& a) {
-  constexpr int64_t kColumns = 64, kRows = 256;  // columns per thread; rows summed before they join the total
+  constexpr int64_t kColumns = 64, kRows = 256;  // columns per thread; rows summed before they are added to y
   const int64_t rows = a.x.rows(), cols = a.x.cols();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t begin = 0; begin < cols; begin += kColumns) {

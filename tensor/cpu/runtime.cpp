@@ -1,4 +1,4 @@
-// tensor/cpu/runtime.cpp: scratch memory, measured in the dry run, allocated once and kept.
+// tensor/cpu/runtime.cpp: measures scratch memory in a dry run, allocates it once and keeps it.
 #include "tensor/cpu/runtime.h"
 
 #include <algorithm>

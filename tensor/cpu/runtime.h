@@ -1,4 +1,4 @@
-// tensor/cpu/runtime.h: the CPU backend's state of a Context: GEMM plans and scratch memory.
+// tensor/cpu/runtime.h: defines the CPU backend's state in a Context: GEMM plans and scratch memory.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@ namespace weft::cpu {
 class GemmPlans;   // gemm.cpp
 class GemmBlocks;  // gemm_blocks.cpp
 
-// Smaller loops, in elements, run on the calling thread, because waking the others would take longer.
+// Loops over fewer elements run on the calling thread, because waking the other threads would take longer.
 inline constexpr int64_t kWorthThreads = 8192;
 
-// Uninitialized memory for one kind of op, as large as its largest call needs and kept between calls.
+// Uninitialized memory for one kind of op. It is as large as the largest call needs, and is kept between calls.
 class Scratch {
  public:
   void reserve(size_t bytes, bool dry_run);  // only grows; a dry run only records the size
@@ -71,7 +71,7 @@ int64_t packed_numel(DType storage, int64_t k, int64_t n);
 int64_t inference_numel(DType storage, int64_t k, int64_t n);
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// The dry run of an op reserves its scratch memory. Most ops need none.
+// In a dry run, measure() reserves the scratch memory of an op. Most ops need no scratch memory.
 template <typename Arguments>
 void measure(Context&, const Arguments&) {}
 void measure(Context& ctx, const ops::Gemm& a);

@@ -1,4 +1,4 @@
-// tensor/cpu/streaming.h: non-temporal stores for large results. They bypass the caches, so that memory need not be
+// tensor/cpu/streaming.h: writes large results with non-temporal stores. These bypass the caches, so that memory is not
 // read before it is written.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace weft::cpu {
 
 inline constexpr int64_t kCacheLine = 64;
 
-// True if a tensor is so large that the step's other tensors evict it before it is read.
+// Returns true if a tensor is so large that the step's other tensors would evict it from the caches before it is read.
 inline bool worth_streaming(const Tensor& t) { return t.bytes() >= size_t{1} << 18; }
 
 inline bool begins_line(const void* p) { return reinterpret_cast<uintptr_t>(p) % kCacheLine == 0; }
 
-// Stores a whole cache line; other threads see it after stream_fence().
+// Stores a full cache line, which other threads see after stream_fence().
 inline void stream_line(void* to, const void* from) {
 #if defined(__AVX512F__)
   _mm512_stream_si512(static_cast<__m512i*>(to), _mm512_loadu_si512(from));

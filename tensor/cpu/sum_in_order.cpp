@@ -1,4 +1,4 @@
-// tensor/cpu/sum_in_order.cpp: sums block by block, so that partial sums stay in the first-level cache.
+// tensor/cpu/sum_in_order.cpp: sums block by block, so that partial sums stay in the L1 cache.
 #include "tensor/cpu/sum_in_order.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void max_into(const T* __restrict x, T* __restrict max, int64_t count) {
 template <typename T, typename Into>
 void combine(std::span<const void* const> parts, int64_t count, void* out, const Into& into) {
   for_each_block(count, [&](int64_t begin, int64_t n) {
-    T block[kBlock];  // separate from `out`, which may be one of the parts still to be read
+    T block[kBlock];  // not `out`, which may be a part that is still to be read
     std::copy_n(static_cast<const T*>(parts[0]) + begin, n, block);
     for (const void* part : parts.subspan(1)) into(static_cast<const T*>(part) + begin, block, n);
     std::copy_n(block, n, static_cast<T*>(out) + begin);
@@ -92,7 +92,7 @@ void max_in_order(DType dtype, std::span<const void* const> parts, int64_t count
       return max<int32_t>(parts, count, out);
     case DType::bf16:
     case DType::f16:
-      fail(ErrorKind::internal, "the maximum over ranks needs f32, f64 or i32");
+      fail(ErrorKind::internal, "a maximum over ranks supports only f32, f64 and i32");
   }
 }
 

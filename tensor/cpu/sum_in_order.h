@@ -1,7 +1,7 @@
-// tensor/cpu/sum_in_order.h: elementwise sum or maximum of several arrays in host memory, always in the order of the
-// arrays. Collectives combine the ranks' parts with it.
+// tensor/cpu/sum_in_order.h: computes the elementwise sum or maximum of several arrays in host memory, always in the
+// order of the arrays. Collectives use it to combine the ranks' parts.
 //
-// It is here, not with the collectives, because this folder is compiled for each level of processors.
+// This file is not next to the collectives, because only tensor/cpu is compiled for each level of processors.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace weft {
 // rounded once.
 void sum_in_order(DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
-// Computes the maximum instead of the sum; a NaN wins. REQUIRES: not bf16 or f16.
+// Computes the maximum instead of the sum, or NaN if any part is NaN. REQUIRES: f32, f64 or i32.
 void max_in_order(DType dtype, std::span<const void* const> parts, int64_t count, void* out);
 
 }  // namespace weft

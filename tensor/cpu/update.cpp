@@ -1,4 +1,4 @@
-// tensor/cpu/update.cpp: one step of an optimizer over flat parameters, with the rounded copy and the average.
+// tensor/cpu/update.cpp: runs one step of an optimizer on flat parameters, their rounded copy and their average.
 #include "tensor/op/update_rules.h"
 
 #include "tensor/cpu/runtime.h"
@@ -8,7 +8,7 @@
 namespace weft::cpu {
 namespace {
 
-// `after(i, value)` takes the new value of each parameter.
+// Calls after(i, value) with the new value of each parameter.
 template <typename Rule, typename After>
 void update_each(const ops::Update& a, After after) {
   const UpdateFactors factors = update_factors(a, *a.scalars);

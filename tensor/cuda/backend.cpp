@@ -1,4 +1,4 @@
-// tensor/cuda/backend.cpp: the CUDA backend's function table and the module's entry point.
+// tensor/cuda/backend.cpp: defines the CUDA backend's function table and the module's entry point.
 #include "tensor/backend.h"
 
 #include "tensor/cuda/runtime/runtime.h"

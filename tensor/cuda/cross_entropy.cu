@@ -1,6 +1,6 @@
-// tensor/cuda/cross_entropy.cu: softmax statistics of rows of logits, and loss and gradient from them. There is one
-// block per row, whose threads keep their logits in registers, so a row is read once and written once. Rows that are
-// wider than the registers, or not aligned, are read again, from the cache.
+// tensor/cuda/cross_entropy.cu: computes softmax statistics of rows of logits, and from them loss and gradient. One
+// block processes a row. Its threads keep logits in registers, so a row is read once and written once. Rows that do not
+// fit into registers, or are not aligned, are read again from the cache.
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -14,8 +14,7 @@ namespace weft::cuda {
 
 namespace {
 
-// Merges the statistics of a warp's lanes; all lanes get them, equal up to rounding. Targets are not
-// included.
+// Merges the statistics of a warp's lanes, except targets. All lanes get the result, equal up to rounding.
 __device__ SoftmaxRow<float> warp_merge(SoftmaxRow<float> row) {
   for (int offset = kWarp / 2; offset > 0; offset /= 2) {
     const SoftmaxRow<float> other{__shfl_xor_sync(0xFFFFFFFFu, row.max, offset),
@@ -26,7 +25,7 @@ __device__ SoftmaxRow<float> warp_merge(SoftmaxRow<float> row) {
   return row;
 }
 
-// Merges over the whole block, into its first warp. `parts` is shared memory, three values per warp.
+// Merges the statistics of a block. Its first warp gets the result. `parts` is shared memory, three values per warp.
 __device__ SoftmaxRow<float> block_merge(SoftmaxRow<float> row, float* parts) {
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   row = warp_merge(row);
@@ -48,7 +47,7 @@ struct Logits {
   int64_t cols, valid, first_id;
   const int32_t* targets;  // may be null
   __device__ int64_t target(int64_t row) const { return targets != nullptr ? targets[row] : -1; }
-  // Returns the target's column, or -1 if it is on another rank.
+  // Returns the target's column, or -1 if the target is on another rank.
   __device__ int64_t target_column(int64_t row) const {
     const int64_t id = target(row), local = id - first_id;
     return id >= 0 && local >= 0 && local < valid ? local : -1;
@@ -62,7 +61,7 @@ Logits<T> logits_of(const Arguments& a) {
 constexpr int kRowThreads = 512;  // max threads per block
 constexpr int kParts = 3 * kRowThreads / kWarp;
 
-// Eight logits in registers. They are kept as words, so that half precision takes half of the registers.
+// Eight logits in registers, as words, so that half precision needs half as many registers.
 template <typename T>
 struct HeldGroup {
   static constexpr int kPackets = kGroup / Packet<T>::kSize;
@@ -78,9 +77,9 @@ struct HeldGroup {
   }
 };
 
-// The groups of a row's valid logits that a thread owns: every blockDim.x-th one. kHeld of them are in registers, which
-// requires rows that are aligned to 16 bytes. With kHeld = 0 there may be any number of them, and each pass reads them
-// again.
+// The groups of a row's valid logits that a thread processes: every blockDim.x-th group. A thread holds up to kHeld
+// groups in registers, which requires rows aligned to 16 bytes. If kHeld = 0, a thread may have any number of groups,
+// and each pass reads them again.
 template <typename T, int kHeld>
 class OwnLogits {
  public:
@@ -90,8 +89,8 @@ class OwnLogits {
       if (column(k) + kGroup <= valid_) held_[k].load_from(row + column(k));
   }
 
-  // Calls f(column, logits, count) for each of the groups; `count`, a constant unless kHeld = 0, of them are valid.
-  // After the last full group of a held row, each logit is a group of one thread.
+  // Calls f(column, logits, count) for each group, of which `count` logits are valid. If kHeld > 0, `count` is a
+  // constant, and each logit after the row's last full group is a group of its own.
   template <typename F>
   __device__ void for_each(const F& f) const {
     float x[kGroup];
@@ -115,7 +114,7 @@ class OwnLogits {
   }
 
   // Returns the thread's part of the row's statistics, without the target. A logit of -infinity adds nothing, even if
-  // it is the only one. NaN propagates.
+  // it is the only logit. NaN propagates.
   __device__ SoftmaxRow<float> statistics() const {
     SoftmaxRow<float> sums;
     for_each([&](int, const float(&x)[kGroup], auto count) {
@@ -141,7 +140,7 @@ class OwnLogits {
   HeldGroup<T> held_[kHeld > 0 ? kHeld : 1];
 };
 
-// Returns the statistics of one row, computed by all threads of the block, on thread 0.
+// Computes the statistics of one row with all threads of the block. Only thread 0 gets the result.
 template <typename T, int kHeld>
 __device__ SoftmaxRow<float> statistics_of(const Logits<T>& logits, int64_t row, const OwnLogits<T, kHeld>& own,
                                            float* parts) {
@@ -186,7 +185,7 @@ struct Loss {
   }
 };
 
-// Writes a row's gradient over its logits, and 0 for padding columns.
+// Overwrites a row's logits with the gradient, and padding columns with 0.
 template <typename T, int kHeld>
 __device__ void write_gradient(const Logits<T>& logits, const Loss& a, int64_t row, const OwnLogits<T, kHeld>& own,
                                const SoftmaxRow<float>& merged) {
@@ -216,7 +215,7 @@ __device__ void write_zeros(const Logits<T>& logits, int64_t row) {
     store(zeros, logits.rows[row] + col, logits.cols - col);
 }
 
-// Returns the statistics on every thread; each thread merges the other ranks' statistics.
+// Returns a row's statistics on every thread. If ranks split the row, each thread merges the statistics of all ranks.
 template <typename T, int kHeld>
 __device__ SoftmaxRow<float> whole_row(const Logits<T>& logits, const Loss& a, int64_t row,
                                        const OwnLogits<T, kHeld>& own) {
@@ -245,7 +244,7 @@ __global__ void __launch_bounds__(kRowThreads, 2) loss_and_gradient(Logits<T> lo
   if (a.backward) write_gradient(logits, a, row, own, merged);
 }
 
-// Calls f with the number of groups that a thread holds of a row.
+// Calls f with kHeld, the number of a row's groups for which a thread has registers.
 template <typename T, typename F>
 void for_row_width(const Tensor& logits, int64_t valid, const F& f) {
   const bool aligned = reinterpret_cast<uintptr_t>(logits.data) % 16 == 0 &&

@@ -1,4 +1,4 @@
-// tensor/cuda/decode.cu: gather and scatter of rows, and top k of a row, for beam search.
+// tensor/cuda/decode.cu: gathers and scatters rows, and finds the top k of a row, for beam search.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/elementary.h"
 #include "tensor/ops.h"
@@ -7,7 +7,7 @@ namespace weft::cuda {
 
 namespace {
 
-// Copies y[to[r]] = x[from[r]]; a null list means the row itself.
+// Sets y[to[r]] = x[from[r]]. If `from` or `to` is null, r itself is the index.
 template <typename T>
 struct CopyRowGroup {
   Rows<T> x, y;
@@ -29,7 +29,7 @@ __device__ Rank rank_of(float value, int64_t column) {
 }
 __device__ int64_t column_of(Rank rank) { return 0xFFFFFFFFu - static_cast<uint32_t>(rank); }
 
-// Returns the best of the thread's columns that ranks below `limit`, or 0.
+// Returns the highest rank below `limit` among the thread's columns, or 0 if there is none.
 template <typename T>
 __device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
   Rank best = 0;
@@ -44,7 +44,7 @@ __device__ Rank best_below(const T* row, int64_t valid, Rank limit) {
   return best;
 }
 
-// Returns the block's maximum; `parts` is shared memory, one value per warp.
+// Returns the block's maximum. `parts` is shared memory, one value per warp.
 __device__ Rank block_max(Rank rank, Rank* parts) {
   const unsigned lane = threadIdx.x % kWarp;
   rank = warp_max(rank);
@@ -54,8 +54,8 @@ __device__ Rank block_max(Rank rank, Rank* parts) {
   return warp_max(lane < blockDim.x / kWarp ? parts[lane] : Rank{0});
 }
 
-// One block processes a row. Each thread keeps the best of its own columns. The thread with the best of all writes it
-// and looks for its next one.
+// One block processes a row. Each thread keeps the best of its own columns. The thread whose column is the best in the
+// block writes it, and then finds its next best column.
 template <typename T>
 __global__ void __launch_bounds__(kGroupThreads)
     best_columns(Rows<T> x, int64_t valid, int64_t k, float* values, int32_t* columns) {

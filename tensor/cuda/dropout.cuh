@@ -1,4 +1,4 @@
-// tensor/cuda/dropout.cuh: dropout of eight neighbors from one Philox call, bit for bit equal to random.h.
+// tensor/cuda/dropout.cuh: computes the dropout masks of random.h, for eight neighboring elements at a time.
 #pragma once
 
 #include "tensor/cuda/vector.cuh"
@@ -7,7 +7,7 @@
 namespace weft::cuda {
 
 // Returns the bits of the eight elements from global index `index` on, two per word as in a group of random.h. If the
-// elements span two groups, both are drawn and their bits are shifted together.
+// elements span two groups, draws both groups and shifts their bits together.
 __device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t index) {
   const uint64_t group = index / kGroup;
   const auto lead = static_cast<int>(index % kGroup);
@@ -20,7 +20,7 @@ __device__ inline PhiloxBits dropout_bits(const DropoutMask& dropout, uint64_t i
   return {{words[0], words[1], words[2], words[3]}};
 }
 
-// Computes the factor of each element: keep_scale() or 0. REQUIRES: the rate is above 0.
+// Computes the factor of each element: keep_scale() or 0. REQUIRES: a rate above 0.
 __device__ inline void dropout_factors(const DropoutMask& dropout, uint64_t index, float (&factors)[kGroup]) {
   const PhiloxBits bits = dropout_bits(dropout, index);
   const uint32_t threshold = dropout.threshold();

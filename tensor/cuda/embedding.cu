@@ -1,4 +1,4 @@
-// tensor/cuda/embedding.cu: embedding look-up and the addition of positions.
+// tensor/cuda/embedding.cu: looks up embeddings and adds positions.
 #include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/groups.cuh"
 #include "tensor/ops.h"

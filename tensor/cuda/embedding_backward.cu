@@ -1,9 +1,9 @@
-// tensor/cuda/embedding_backward.cu: the gradient of look-up. Equal ids follow each other, and one owner sums each run
-// of them. There are no atomics, so the sums are the same on every run.
+// tensor/cuda/embedding_backward.cu: computes the gradient of the embedding look-up. The rows of equal ids are summed
+// in a fixed order without atomics, so the sums are deterministic.
 //
-// Frequent tokens have long runs, so the sorted rows are cut into chunks that are summed in parallel. A run
-// within one chunk is added to the table at once. A run across chunks leaves a partial sum in each, which its
-// first chunk adds up.
+// A run is the sorted rows of one id. Frequent tokens have long runs, so the sorted rows are cut into chunks that are
+// summed in parallel. The sum of a run within one chunk is added to the table at once. If a run crosses chunks, each
+// chunk stores a partial sum, and a second kernel adds these sums.
 #include <algorithm>
 
 #include "tensor/cuda/groups.cuh"
@@ -13,12 +13,12 @@ namespace weft::cuda {
 
 namespace {
 
-constexpr int64_t kChunk = 16;  // rows: a thread reads them in series, and long runs leave a partial sum in each chunk
+constexpr int64_t kChunk = 16;  // rows that a thread reads in series; a long run has a partial sum in each chunk
 
 int64_t chunks_of(const ops::EmbeddingBackward& a) { return (a.d_y.rows() + kChunk - 1) / kChunk; }
 
-// The scratch memory holds, per chunk, the partial sums [chunks, 2, D] of the run that started before it and of the run
-// that crosses its end.
+// The scratch memory [chunks, 2, D] holds two partial sums per chunk: of the run that started before the chunk, and of
+// the run that crosses the chunk's end.
 struct Runs {
   const int32_t *ids, *rows_of;
   int64_t rows, cols;
@@ -28,9 +28,9 @@ struct Runs {
   float scale;
   Rows<float> d_table;
 
-  // Returns the table's row, or -1 for ids that this rank does not hold, and before and after all ids.
+  // Returns the table's row for sorted id i, or -1 if another rank holds the id or i is out of range.
   __device__ int id_at(int64_t i) const {
-    const auto local = static_cast<unsigned>(i >= 0 && i < rows ? ids[i] - first_id : -1);  // large, if negative
+    const auto local = static_cast<unsigned>(i >= 0 && i < rows ? ids[i] - first_id : -1);  // large if negative
     return local < num_ids ? static_cast<int>(local) : -1;
   }
   __device__ float* from_before(int64_t chunk) const { return parts + 2 * chunk * cols; }
@@ -56,7 +56,7 @@ struct SumChunk {
       if (id >= 0) add_group(d_y[runs.rows_of[i]] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
-      if (id < 0) {  // the id is another rank's
+      if (id < 0) {  // another rank holds the id
       } else if (began_before) {
         store(sum, runs.from_before(chunk) + col, count);
       } else if (run_ends) {
@@ -70,7 +70,7 @@ struct SumChunk {
   }
 };
 
-// Adds up the run that crosses into the next chunk, if it starts in this one.
+// Sums the run that crosses into the next chunk, if the run starts in this chunk.
 struct AddRunAcrossChunks {
   Runs runs;
   __device__ void operator()(int64_t chunk, int64_t col, int64_t count) const {

@@ -1,4 +1,4 @@
-// tensor/cuda/exponential.cuh: e^x with the precision that the type of the stored results needs.
+// tensor/cuda/exponential.cuh: computes e^x with the precision that the type of the stored results needs.
 #pragma once
 
 #include <type_traits>
@@ -8,10 +8,10 @@
 
 namespace weft::cuda {
 
-// For T = float, the result is within two units in the last place (exp_of). For bf16 and f16, two instructions have a
-// relative error below 2^-22 + |x| 2^-23: 2^-22 from the exponential, the rest from x log2(e). Where |x| is large, e^x
-// is small compared with the 1 of a row's maximum. So the error of a softmax stays far below the half unit, 2^-9 or
-// 2^-12, of its stored values.
+// For T = float, the result is within two units in the last place (exp_of). For bf16 and f16, two instructions suffice.
+// Their relative error is below 2^-22 + |x| 2^-23: 2^-22 from the exponential, the rest from x log2(e). Where |x| is
+// large, e^x is much less than 1, its value at the row's maximum. So the error of a softmax is far below 2^-9 or 2^-12,
+// half a unit of its stored values.
 template <typename T>
 __device__ inline float exp_for(float x) {
   if constexpr (std::is_same_v<T, float>) {

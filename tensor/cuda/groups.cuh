@@ -1,4 +1,4 @@
-// tensor/cuda/groups.cuh: how threads share a matrix: one thread per group of eight columns, or one block per row.
+// tensor/cuda/groups.cuh: divides a matrix among threads: one thread per group of eight columns, or one block per row.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace weft::cuda {
 
 inline constexpr int kGroupThreads = 256;  // max threads per block
 
-// Calls f(row, first column, columns to the end of the row). A block has blockDim.x groups of blockDim.y rows, and
-// `across` blocks cover a row.
+// Calls f(row, first column, number of columns to the end of the row). A block covers blockDim.x groups of each of
+// blockDim.y rows, and `across` blocks cover a row.
 template <typename F>
 __global__ void __launch_bounds__(kGroupThreads) for_each_group(int64_t rows, int64_t cols, unsigned across, F f) {
   const int64_t row = static_cast<int64_t>(blockIdx.x / across) * blockDim.y + threadIdx.y;
@@ -28,8 +28,7 @@ void launch_groups(Context& ctx, const char* name, int64_t rows, int64_t cols, c
   launch(ctx, name, for_each_group<F>, across * blocks_for(rows, high), dim3(wide, high), 0, rows, cols, across, f);
 }
 
-// The rows and columns of matrices of one shape. Contiguous matrices, and tensors of other ranks, become one
-// row.
+// The number of rows and columns of tensors with the same shape. If all are contiguous, they count as one row.
 struct Extent {
   int64_t rows, cols;
 };
@@ -44,7 +43,7 @@ void launch_groups(Context& ctx, const char* name, Extent extent, const F& f) {
   launch_groups(ctx, name, extent.rows, extent.cols, f);
 }
 
-// Returns the threads of a block that processes one row: full warps, at most `most`.
+// Returns the number of threads of a block that processes one row: full warps, at most `most` threads.
 inline unsigned threads_of_row(int64_t cols, int64_t most = kGroupThreads) {
   constexpr int64_t kWarpCols = kWarp * kGroup;
   return static_cast<unsigned>(std::clamp<int64_t>((cols + kWarpCols - 1) / kWarpCols * kWarp, kWarp, most));

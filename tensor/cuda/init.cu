@@ -1,4 +1,4 @@
-// tensor/cuda/init.cu: initial values, each a function of the element's index in the global tensor.
+// tensor/cuda/init.cu: sets initial values, which depend only on the element's index in the global tensor.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"

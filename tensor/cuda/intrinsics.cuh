@@ -1,6 +1,6 @@
-// tensor/cuda/intrinsics.cuh: single instructions of the PTX ISA (sm_80 and newer) that CUDA C++ has no operator for:
-// rounding to half precision, an approximate exponential, asynchronous copies to shared memory. The emulated device has
-// a file of this name with the same interface.
+// tensor/cuda/intrinsics.cuh: wraps PTX instructions (sm_80 and newer) for which CUDA C++ has no operator: rounding to
+// half precision, an approximate exponential, asynchronous copies to shared memory. The emulated device has a file with
+// the same name and interface.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 namespace weft::cuda {
 
-// Rounds two numbers to nearest, ties to even, like from_float(). The first one is in the low half. NaN becomes NaN.
+// Rounds two numbers to nearest, ties to even, like from_float(). `first` is in the low half. NaN remains NaN.
 template <typename T>
 __device__ uint32_t rounded_pair(float first, float second);
 template <>
@@ -28,16 +28,16 @@ __device__ inline uint32_t rounded_pair<Float16>(float first, float second) {
   return pair;
 }
 
-// Stores 16 bytes at a multiple of 16 in global memory. (The compiler splits an assignment of four computed words.)
+// Stores 16 bytes at a multiple of 16 in global memory. (The compiler would split an assignment of four words.)
 __device__ inline void store_words(void* to, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(a), "r"(b), "r"(c),
                "r"(d)
                : "memory");
 }
 
-// Copies 16 bytes from global to shared memory without passing through registers, or writes zeros there if they do not
-// `exist`; then `from` is not read. Copies start at once and are done when the thread has awaited their group. Other
-// threads see them after a barrier. REQUIRES: both addresses are multiples of 16.
+// Copies 16 bytes from global to shared memory without registers. If !exist, writes zeros and does not read `from`. The
+// copy is done when the thread has waited for its group. Other threads see the bytes after a barrier. REQUIRES: that
+// both addresses are multiples of 16.
 __device__ inline void copy_async(void* to, const void* from, bool exist) {
   asm volatile(
       "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
@@ -45,7 +45,7 @@ __device__ inline void copy_async(void* to, const void* from, bool exist) {
       : "memory");
 }
 __device__ inline void end_copy_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Waits for all but the thread's last `kLeft` groups.
+// Waits for all of the thread's copy groups except the last `kLeft`.
 template <int kLeft>
 __device__ inline void await_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");

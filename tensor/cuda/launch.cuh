@@ -13,7 +13,7 @@ namespace weft::cuda {
 
 inline constexpr int kWarp = 32;
 
-// Launches kernel<<<grid, block, shared_bytes>>> on ctx's stream. A failed launch throws an Error that names `kernel`.
+// Launches kernel<<<grid, block, shared_bytes>>> on ctx's stream. A failed launch throws an Error that contains `name`.
 template <typename... Parameters, typename... Arguments>
 void launch(Context& ctx, const char* name, void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
             Arguments... arguments) {
@@ -42,7 +42,7 @@ __device__ inline T* shared_memory() {
   return reinterpret_cast<T*>(dynamic_shared);
 }
 
-// Compute sums and maxima over a warp in a fixed order; all lanes get the result.
+// These compute a sum or maximum over a warp in a fixed order. All lanes get the result.
 template <typename T>
 __device__ inline T warp_sum(T x) {
   for (int offset = kWarp / 2; offset > 0; offset /= 2) x += __shfl_xor_sync(0xFFFFFFFFu, x, offset);
@@ -57,8 +57,8 @@ __device__ inline T warp_max(T x) {
   return x;
 }
 
-// Sums over a block of full warps, at most 32; all threads get the result. `parts` is shared memory of 32 values; it
-// may be reused after the next __syncthreads().
+// Sums x over a block of at most 32 full warps. All threads get the result. `parts` is shared memory of 32 values,
+// which may be reused after the next __syncthreads().
 template <typename T>
 __device__ inline T block_sum(T x, T* parts) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;

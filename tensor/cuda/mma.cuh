@@ -1,8 +1,8 @@
-// tensor/cuda/mma.cuh: tensor cores: matmuls of bf16 or f16 tiles summed in f32, and the loads from shared
-// memory that arrange tiles for them. Three instructions of the PTX ISA (sm_80 and newer); the emulated
-// device has a file of this name with the same interface.
+// tensor/cuda/mma.cuh: multiplies bf16 or f16 tiles on tensor cores, with f32 sums, and loads tiles from shared memory
+// in the layout that this requires. It wraps three PTX instructions (sm_80 and newer). The emulated device has a file
+// with the same name and interface.
 //
-// REQUIRES: all lanes of a warp make each call together. A word holds two elements, the first one in its low half. With
+// REQUIRES: all lanes of a warp make each call together. A word holds two elements, the first in its low half. With
 // g = lane / 4 and t = lane % 4, the lane holds
 //   of a [16, 16]  a[0]: row g, columns 2t and 2t + 1; a[1]: row g + 8; a[2], a[3]: 8 columns further
 //   of b [16, 8]   b0: column g, rows 2t and 2t + 1; b1: rows 2t + 8 and 2t + 9
@@ -44,8 +44,8 @@ struct Matrices {
   uint32_t v[4];
 };
 
-// Loads four matrices from shared memory, where row r of matrix i starts at the address of lane 8 i + r (a multiple of
-// 16 bytes). v[i] becomes elements 2t and 2t + 1 of row g.
+// Loads four matrices from shared memory. Lane 8 i + r passes the address of row r of matrix i, a multiple of 16 bytes.
+// v[i] becomes elements 2t and 2t + 1 of row g of matrix i.
 __device__ inline Matrices load_matrices(const void* row) {
   Matrices m;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -55,7 +55,7 @@ __device__ inline Matrices load_matrices(const void* row) {
   return m;
 }
 
-// Loads the same, transposed: v[i] becomes rows 2t and 2t + 1 of column g.
+// Like load_matrices, but transposed: v[i] becomes rows 2t and 2t + 1 of column g of matrix i.
 __device__ inline Matrices load_matrices_transposed(const void* row) {
   Matrices m;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -1,4 +1,4 @@
-// tensor/cuda/muon.cu: Muon's momentum over flat parameters, and scaled sums of matrices.
+// tensor/cuda/muon.cu: computes Muon's momentum over flat parameters, and scaled sums of matrices.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/op/op_formulas.h"
 #include "tensor/ops.h"

@@ -1,4 +1,4 @@
-// tensor/cuda/norm_width.cpp: the host side of norms: the limit on their width, checked in the dry run.
+// tensor/cuda/norm_width.cpp: checks in the dry run that norms are not too wide for GPUs.
 #include "tensor/cuda/norm_width.h"
 
 #include <fmt/format.h>
@@ -11,8 +11,7 @@ namespace weft::cuda {
 void require_norm_width(int64_t cols) {
   if (cols <= kWidestNorm) return;
   fail(ErrorKind::usage,
-       fmt::format("a norm has {} columns, but GPUs support at most {}; train with a smaller model.width", cols,
-                   kWidestNorm));
+       fmt::format("a norm has {} columns, but GPUs support at most {}; use a smaller model.width", cols, kWidestNorm));
 }
 
 void measure(Context&, const ops::NormForward& a) { require_norm_width(a.x.cols()); }

@@ -1,4 +1,4 @@
-// tensor/cuda/norm_width.h: the widest rows that the norm kernels can hold.
+// tensor/cuda/norm_width.h: limits the width of rows, which norm kernels hold in registers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// tensor/cuda/normalization.cu: norms, separate and fused with the residual sum. Each row is read once, held in
+// tensor/cuda/normalization.cu: computes norms, also fused with the residual sum. Each row is read once, held in
 // registers and written once.
 #include "tensor/cuda/normalization.cuh"
 
@@ -16,7 +16,7 @@ template <typename T>
 struct Forward {
   int64_t rows, cols;
   ResidualSum<T> in;
-  Rows<T> h;                  // null, or their sum, rounded
+  Rows<T> h;                  // null, or the rounded sum
   const float *gamma, *beta;  // beta may be null
   Rows<T> y;
   float *mean, *rstd;  // mean may be null

@@ -1,6 +1,6 @@
-// tensor/cuda/normalization_backward.cu: gradients of norms, separate and fused with the residual sum. Each row is read
-// once and written once. A block owns a range of rows. Its threads keep their columns' sums for the parameter gradients
-// until the range is done.
+// tensor/cuda/normalization_backward.cu: computes gradients of norms, also fused with the residual sum. Each row is
+// read once and written once. A block processes a range of rows. Its threads sum the parameter gradients of their
+// columns in registers until the range is done.
 #include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/normalization.cuh"
 #include "tensor/cuda/reduce.cuh"
@@ -17,7 +17,7 @@ struct Backward {
   const float *gamma, *mean, *rstd;  // mean may be null
   Rows<T> d_residual;                // may be absent
   Rows<T> d_h;
-  Rows<T> d_x;     // absent unless separate from d_h
+  Rows<T> d_x;     // absent if it is d_h
   float* partial;  // [ranges, sums, cols]
   int sums;        // number of sums: d_gamma, d_beta and, if 3, d_bias
   Dropout dropout;
@@ -29,12 +29,12 @@ struct ColumnSums {
   float gamma[kGroups][kGroup] = {}, beta[kGroups][kGroup] = {}, bias[kGroups][kGroup] = {};
 };
 
-// A row in a thread's registers: its normalized values, and their gradient g = d_y gamma.
+// A thread's part of a row in registers: the normalized values, and their gradient g = d_y gamma.
 template <int kGroups>
 struct HeldRow {
   float rstd = 0;
   float normalised[kGroups][kGroup] = {}, g[kGroups][kGroup] = {};
-  float means[2] = {};  // means of g, and of g times the normalized row; sums at first
+  float means[2] = {};  // means of g, and of g times the normalized row; at first sums
 };
 
 template <int kGroups, typename T>

@@ -1,4 +1,4 @@
-// tensor/cuda/pointwise.cu: elementwise ops: fill, add, cast, activation, dropout.
+// tensor/cuda/pointwise.cu: computes elementwise ops: fill, add, cast, activation, dropout.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/cuda/residual.cuh"
 #include "tensor/math.h"
@@ -214,7 +214,7 @@ void dropout_add_forward(Context& ctx, const ops::DropoutAddForward& a) {
   });
 }
 
-// This is the same as forward without a residual.
+// The gradient applies the same mask and scale, so it is forward without a residual.
 void dropout_backward(Context& ctx, const ops::DropoutBackward& a) {
   dropout_add_forward(ctx, {.x = a.d_y, .y = a.d_x, .dropout = a.dropout});
 }

@@ -1,4 +1,4 @@
-// tensor/cuda/reduce.cu: column sums, sums and sums of squares, in an order that depends only on shapes.
+// tensor/cuda/reduce.cu: computes column sums, sums and sums of squares, in an order that depends only on shapes.
 #include "tensor/cuda/reduce.cuh"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// In column_sum, a block processes up to 32 adjacent groups of columns and sums one range of rows.
+// In column_sum, a block sums up to 32 adjacent groups of columns over one range of rows.
 constexpr int64_t kMaxRanges = 64, kMinRows = 16, kGroupsAcross = 32;
 
 int64_t ranges_of(int64_t rows) { return std::clamp<int64_t>(rows / kMinRows, 1, kMaxRanges); }
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads) sum_ranges(Rows<T> x, int64_t rows, 
   sum_over_y(sum, exchange, partial + range * cols + col, cols - col);
 }
 
-// A warp processes 32 columns of one eighth of the ranges. Then the first warp adds the eighths in order.
+// Each warp sums 32 columns over one eighth of the ranges. Then the first warp adds the eighths in order.
 constexpr int kEighths = kThreads / kWarp;
 
 __global__ void __launch_bounds__(kThreads)
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
   y[c] += sum;
 }
 
-// In sum and sum_squares, each block sums groups of eight, gridDim.x * kThreads groups apart.
+// In sum and sum_squares, each thread sums groups of eight elements, gridDim.x * kThreads groups apart.
 constexpr int64_t kElementsPerBlock = kThreads * kGroup, kMaxBlocks = 512;
 
 int64_t blocks_of(int64_t n) {

@@ -1,5 +1,5 @@
-// tensor/cuda/reduce.cuh: sums over the rows of a matrix in two stages: each block sums a range of rows that
-// depends only on the shape, then the ranges are added in order. So the sums are the same on every run.
+// tensor/cuda/reduce.cuh: sums over the rows of a matrix in two stages. Each block sums a range of rows that depends
+// only on the shape. Then the ranges are added in order, so the sums are deterministic.
 #pragma once
 
 #include "tensor/cuda/launch.cuh"
@@ -8,15 +8,15 @@
 
 namespace weft::cuda {
 
-// Returns the bytes of shared memory that sum_over_y needs.
+// Returns the number of bytes of shared memory that sum_over_y needs.
 inline size_t exchange_bytes(dim3 block) { return sizeof(float) * kGroup * block.x * block.y; }
 
-// Sums, in order, what the threads of equal threadIdx.x hold for the same eight columns; the first of them writes the
-// sum to `to`. REQUIRES: every thread of the block calls it; `exchange` is shared memory of exchange_bytes.
+// Sums `held`, eight columns, over the threads with the same threadIdx.x, in order of threadIdx.y. The first thread
+// writes the sum to `to`. REQUIRES: all threads of the block call it, and exchange_bytes of shared memory.
 __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, float* to, int64_t count) {
   constexpr unsigned kPacket = Packet<float>::kSize;
   const unsigned threads = blockDim.x * blockDim.y, thread = threadIdx.y * blockDim.x + threadIdx.x;
-  // The first packets of all threads precede the second ones, so that neighbors use different banks.
+  // The first packets of all threads precede the second packets, so that neighboring threads use different banks.
   const auto packet = [&](unsigned of_thread, unsigned i) {
     return reinterpret_cast<Packet<float>*>(exchange + (i / kPacket * threads + of_thread) * kPacket);
   };
@@ -38,7 +38,7 @@ __device__ inline void sum_over_y(const float (&held)[kGroup], float* exchange, 
   store(sum, to, count);
 }
 
-// Computes y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends only on `ranges`.
+// add_ranges computes y[i][c] += partial[0][i][c] + partial[1][i][c] + ..., in an order that depends only on `ranges`.
 struct RangeSums {
   static constexpr int kMax = 3;
   const float* partial = nullptr;  // [ranges, sums, cols]

@@ -1,5 +1,5 @@
-// tensor/cuda/residual.cuh: residual + dropout(x + bias) of a group of columns, used separately (pointwise.cu) and
-// before the norm (normalization.cu).
+// tensor/cuda/residual.cuh: computes residual + dropout(x + bias) of a group of columns, for pointwise.cu and, before a
+// norm, for normalization.cu.
 #pragma once
 
 #include "tensor/cuda/dropout.cuh"

@@ -1,5 +1,5 @@
-// tensor/cuda/update.cu: one step of an optimizer over flat parameters, with clipping, the rounded copy and the average
-// in one pass.
+// tensor/cuda/update.cu: runs one step of an optimizer on flat parameters, their rounded copy and their average, with
+// clipping, in one pass.
 #include "tensor/cuda/groups.cuh"
 #include "tensor/op/update_rules.h"
 #include "tensor/ops.h"

@@ -1,9 +1,8 @@
-// tensor/cuda/vector.cuh: accesses to eight neighboring elements of a row at a time, in 16 bytes where alignment allows
-// it.
+// tensor/cuda/vector.cuh: accesses eight neighboring elements of a row at a time, in 16 bytes where alignment allows.
 //
-// A thread processes groups of eight columns. They share one Philox call, and in bf16 or f16 they are 16 bytes. A full
-// group that starts at a multiple of 16 bytes uses 16-byte accesses; any other is accessed element by element. So
-// column slices, odd widths and row ends need no separate kernels.
+// A thread processes groups of eight columns. A group shares one Philox call, and in bf16 or f16 it has 16 bytes. A
+// full group that starts at a multiple of 16 bytes uses 16-byte accesses; other groups are accessed element by element.
+// So column slices, odd widths and row ends need no separate kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,7 +18,7 @@ namespace weft::cuda {
 
 inline constexpr int kGroup = DropoutMask::kGroup;
 
-// A matrix in a kernel's form; an absent one lacks data.
+// A matrix as kernels use it. `data` is null if the matrix is absent.
 template <typename T>
 struct Rows {
   T* data = nullptr;
@@ -42,13 +41,13 @@ struct alignas(16) Packet {
   T v[kSize];
 };
 
-// True if a group of `count` elements at `at` is accessed in packets.
+// Returns true if a group of `count` elements at `at` is accessed in packets.
 template <typename T>
 __device__ inline bool in_packets(const T* at, int64_t count) {
   return count >= kGroup && reinterpret_cast<uintptr_t>(at) % alignof(Packet<T>) == 0;
 }
 
-// Loads the group's first `count` elements; the others are 0 and not read.
+// Loads the group's first `count` elements. The others become 0 and are not read.
 template <typename T>
 __device__ inline void load_stored(const T* from, int64_t count, T (&to)[kGroup]) {
   if (in_packets(from, count)) {
@@ -78,7 +77,7 @@ __device__ inline void store_stored(const T (&from)[kGroup], T* to, int64_t coun
   }
 }
 
-// Load and store the same as f32, rounded when stored.
+// load and store convert from and to f32, and round when they store.
 template <typename T>
 __device__ inline void load(const T* from, int64_t count, float (&to)[kGroup]) {
   T stored[kGroup];

@@ -1,7 +1,7 @@
-// tensor/op/activation.h: the activation functions, each with its formula, derivative, name and source.
+// tensor/op/activation.h: defines the activation functions, each with its formula, derivative, name and source.
 //
-// To add one, add an enumerator, a name and an ActivationFunction here, and an option in model/config.h
-// (FeedForwardActivation). Backends and tests follow.
+// To add a function, add an enumerator, a name, an ActivationFunction and a case in with_activation here, and an option
+// in model/config.h (FeedForwardActivation). Backends need no change.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ constexpr EnumNames<Activation, 5> enum_names(Activation) {
 }
 
 template <typename T>
-WEFT_HD inline T sigmoid(T x) {  // no overflow on either side
+WEFT_HD inline T sigmoid(T x) {  // does not overflow
   const T e = exp_of(x < T(0) ? x : -x), p = T(1) / (T(1) + e);
   return x < T(0) ? e * p : p;
 }
@@ -40,7 +40,7 @@ template <>
 struct ActivationFunction<Activation::relu> {
   template <typename T>
   WEFT_HD static T value(T x) {
-    return x <= T(0) ? T(0) : x;  // NaN stays visible
+    return x <= T(0) ? T(0) : x;  // NaN remains NaN
   }
   template <typename T>
   WEFT_HD static T derivative(T x) {

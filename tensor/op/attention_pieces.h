@@ -1,10 +1,10 @@
 // tensor/op/attention_pieces.h: divides the work of attention's backward pass among the thread blocks of a GPU. The
 // host does this, because it knows the sentences before the GPU does.
 //
-// A tile is up to 16 rows of one sentence, counted from its first row. A piece holds four tiles of queries and four of
-// keys. Short sentences share pieces, and a shared piece computes the probabilities once for all gradients. A longer
-// sentence is divided into pieces that each own 64 of its queries or 64 of its keys, and compute the probabilities
-// separately.
+// Sentences are divided into tiles of 16 rows; the last tile of a sentence may be shorter. A piece has up to four tiles
+// of queries and four tiles of keys. Short sentences share pieces, and a shared piece computes the probabilities once
+// for all gradients. A longer sentence is divided into pieces for 64 of its queries or 64 of its keys each, and every
+// such piece computes the probabilities that it needs.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ struct AttentionPieces {
   static constexpr int kTileRows = 16, kTiles = 4, kRows = kTiles * kTileRows;  // per piece, on each side
   static constexpr int kValues = 4;                                             // per piece, and for the counts
 
-  // Returns the max number of pieces for any sentences with this total number of rows of queries and keys. Two
-  // consecutive shared pieces have at least five tiles on one side, and a tile has at least one row; a longer sentence
-  // has two pieces per 64 rows, rounded up.
+  // Returns the max number of pieces if queries and keys have `rows` rows in total. Two consecutive shared pieces have
+  // at least five tiles on one side, and a tile has at least one row. A longer sentence has two pieces per 64 rows,
+  // rounded up.
   template <typename Rows>
   static Rows most(Rows rows) {
     return rows / 2 + 1;
@@ -30,10 +30,10 @@ struct AttentionPieces {
 };
 
 // Returns [1 + pieces, 4]. Row 0 contains the number of pieces of long sentences, the number of shared pieces, and two
-// zeros. Each piece of a long sentence follows as a row: the sentence, its first row in the piece, 0 for queries or 1
-// for keys, and a zero. Then each shared piece follows as a row of four sentences (-1: none). Shared pieces with more
-// work come first, so that a GPU does not finish with a long one. The pieces are also valid for other keys whose
-// sentences are not longer than the given ones.
+// zeros. Then each piece of a long sentence has a row: the sentence, the first row of the sentence in the piece, 0 for
+// queries or 1 for keys, and a zero. Last, each shared piece has a row with four sentences (-1: none). Shared pieces
+// with more work come first, so that a GPU does not finish with a long piece. The pieces also work for other keys if no
+// sentence has more keys than here.
 inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengths,
                                              const std::vector<int32_t>& k_lengths) {
   using P = AttentionPieces;
@@ -41,7 +41,7 @@ inline std::vector<int32_t> attention_pieces(const std::vector<int32_t>& q_lengt
     std::array<int32_t, P::kTiles> sentences{-1, -1, -1, -1};
     int count = 0, q_tiles = 0, k_tiles = 0, pairs = 0;  // pairs of tiles of one sentence's queries and keys
   };
-  constexpr std::ptrdiff_t kOpen = 64;  // the last pieces are open: one may have room for the next sentence
+  constexpr std::ptrdiff_t kOpen = 64;  // only the last pieces are searched for room for a sentence
   std::vector<Shared> shared;
   std::vector<int32_t> of_long;
   for (size_t i = 0; i < q_lengths.size(); ++i) {

@@ -1,8 +1,8 @@
-// tensor/op/norm_kind.h: the norms of a row x, each with its formula, name and source.
+// tensor/op/norm_kind.h: defines the norms of a row x, each with its formula, name and source.
 //   y = (x - m) rstd gamma + beta,  rstd = 1 / sqrt(mean((x - m)^2) + eps)
 //
-// To add one, add an enumerator, a name, a help text, a NormFormula and a case here. A formula of a different form also
-// needs loops and kernels in tensor/cpu/normalization.cpp, tensor/cuda/normalization.cu and normalization_backward.cu.
+// To add a norm, add an enumerator, a name, a help text, a NormFormula and a case here. A different formula also needs
+// loops and kernels in tensor/cpu/normalization.cpp, tensor/cuda/normalization.cu and normalization_backward.cu.
 #pragma once
 
 #include <cstdint>

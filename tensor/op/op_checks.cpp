@@ -1,5 +1,5 @@
-// tensor/op/op_checks.cpp: checks arguments against the op's description (op_operands.h), plus conditions that a
-// description cannot express.
+// tensor/op/op_checks.cpp: checks arguments against the op's description (op_operands.h), and further conditions that
+// the description cannot express.
 #include "tensor/op/op_checks.h"
 
 #include <array>
@@ -33,23 +33,23 @@ class Checker {
   void scratch_memory(std::string_view name, const Tensor& t, const char* dims) { in(name, t, dims, OperandType::f32); }
   void size(char letter, int64_t value) { sizes_[static_cast<unsigned char>(letter)] = value; }
 
-  // Checks that both ends of the sentences are within `rows` (only where the host can read the memory).
+  // Checks that each sentence lies within `rows`, if the host can read the ranges.
   void ranges(const char* name, const SequenceRanges& s, const Tensor& rows) {
     in(name, s.begin, "B", OperandType::i32);
     in(name, s.end, "B", OperandType::i32);
     if (s.longest > 0) require_longest(s, name, s.longest);
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
       if (begin < 0 || begin > end || end > rows.rows())
-        fail_op(fmt::format("{}: sentence {} has rows {} to {} of {}", name, i, begin, end, rows.rows()));
+        fail_op(fmt::format("{}: sentence {} has rows {} to {}, but only {} exist", name, i, begin, end, rows.rows()));
     });
     if (!s.of_row.empty()) require_same_sentences(s, name, rows.rows());
   }
   void require_same_sentences(const SequenceRanges& s, const char* name, int64_t rows) {
     require_type(s.of_row, name, OperandType::i32);
-    if (s.of_row.numel() != rows) fail_op(fmt::format("{}: of_row has {} of {} rows", name, s.of_row.numel(), rows));
+    if (s.of_row.numel() != rows) fail_op(fmt::format("{}: of_row has {} rows, not {}", name, s.of_row.numel(), rows));
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
       for (int32_t row = begin; row < end; ++row)
-        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: row {} belongs to sentence {}", name, row, i));
+        if (s.of_row.ptr<int32_t>()[row] != i) fail_op(fmt::format("{}: of_row[{}] must be {}", name, row, i));
     });
   }
   void require_longest(const SequenceRanges& s, const char* name, int64_t most) const {
@@ -145,7 +145,7 @@ class Checker {
   std::array<int64_t, 128> sizes_;  // indexed by letter; -1: unknown
 };
 
-// Checks further conditions of an op. By default there are none.
+// Checks the further conditions of an op. By default there are none.
 template <typename Arguments>
 void check_more(const Checker&, const Arguments&) {}
 
@@ -168,9 +168,9 @@ void check_more(const Checker& c, const Gemm& a) {
         e.saved.empty() || (e.saved.dtype == a.c.dtype && e.saved.shape == (numel > 0 ? Shape{numel} : a.c.shape)),
         "epilogue.saved does not have the shape or type of saved_numel()");
   }
-  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias needs a bias");
+  c.require(a.rounded_bias.empty() || !a.bias.empty(), "rounded_bias is given without bias");
   c.require(a.d_bias.empty() || (a.trans_a && a.c.dtype == DType::f32 && a.bias.empty() && e.kind == Kind::none),
-            "d_bias needs the product to be a weight's gradient");
+            "d_bias requires trans_a, an f32 result, no bias and no epilogue");
 }
 
 void check_more(const Checker& c, const PackWeight& a) {
@@ -188,18 +188,18 @@ void check_more(const Checker& c, const PackWeight& a) {
 
 void check_more(const Checker& c, const ResidualNormBackward& a) {
   c.require(a.dropout.rate <= 0 || a.d_x.data == nullptr || a.d_x.data != a.d_h.data,
-            "d_x is d_h, but there is dropout between them");
+            "with dropout, d_x and d_h must not share memory");
 }
 
 void check_more(const Checker& c, const Rotary& a) {
   c.require(a.heads > 0 && a.table.cols() % 2 == 0 && a.x.cols() == a.heads * a.table.cols(),
-            "x does not consist of `heads` heads of the table's even width");
+            "the width of x must be `heads` times the table's width, which must be even");
 }
 
 void check_heads(const Checker& c, const auto& a) {
-  c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width is not divisible by the heads");
+  c.require(a.heads > 0 && a.q.cols() % a.heads == 0, "the width is not divisible by the number of heads");
   c.require(a.kv_heads == 0 || (a.kv_heads > 0 && a.heads % a.kv_heads == 0),
-            "the heads are not divisible by the heads of k and v");
+            "the number of heads is not divisible by the number of heads of k and v");
 }
 void check_more(const Checker& c, const AttentionForward& a) { check_heads(c, a); }
 void check_more(const Checker& c, const AttentionBackward& a) {
@@ -222,9 +222,9 @@ void check_more(const Checker& c, const SoftmaxStats& a) {
 
 void check_more(const Checker& c, const CrossEntropy& a) {
   c.require(!a.stats.empty() || (a.first_id == 0 && a.valid == a.vocabulary),
-            "stats of the other ranks are missing for a split vocabulary");
+            "the vocabulary is split, but stats of the other ranks are missing");
   c.require(a.valid >= 0 && a.valid <= a.logits.cols(), "`valid` is not within the columns");
-  c.require(a.vocabulary >= a.first_id + a.valid, "the vocabulary is smaller than this rank's part");
+  c.require(a.vocabulary >= a.first_id + a.valid, "the vocabulary is smaller than this rank's part of it");
   c.require(a.smoothing >= 0 && a.smoothing < 1, "smoothing is not in [0, 1)");
 }
 

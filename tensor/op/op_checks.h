@@ -1,4 +1,4 @@
-// tensor/op/op_checks.h: checks the arguments of every op, once for all backends.
+// tensor/op/op_checks.h: checks the arguments of every op, in the same way for all backends.
 #pragma once
 
 #include "tensor/ops.h"

@@ -1,4 +1,4 @@
-// tensor/op/op_cost.cpp: bytes of an op's operands, from their description, and operations of GEMMs and attention.
+// tensor/op/op_cost.cpp: counts the bytes of an op's described operands, and the FLOPs of GEMMs and attention.
 #include "tensor/op/op_cost.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-class Bytes {  // sum over operands: one that is added to counts twice, scratch memory does not count
+class Bytes {  // sums over operands; an operand that is added to counts twice, and scratch memory does not count
  public:
   double total = 0;
 
@@ -31,7 +31,7 @@ class Bytes {  // sum over operands: one that is added to counts twice, scratch 
   void scalars(const StepScalars*) {}
 };
 
-class Operands {  // the operands that are given
+class Operands {  // lists the operands that are not empty
  public:
   std::vector<OpTrace::Operand> all;
 
@@ -56,7 +56,7 @@ class Operands {  // the operands that are given
   void scalars(const StepScalars*) {}
 };
 
-// Returns the number of (query, visible key) pairs. In a dry run, given ranges are in the host's memory.
+// Returns the number of (query, visible key) pairs. In a dry run, ranges are null or in host memory.
 double num_pairs(Context& ctx, const ops::SequenceRanges& queries, const ops::SequenceRanges& keys, bool causal) {
   if (ctx.dry_run() && (queries.begin.data == nullptr || keys.begin.data == nullptr)) return 0;
   const auto read = [&](const Tensor& t) {
@@ -83,7 +83,7 @@ double flops_of(Context&, const ops::Gemm& a) {
   const int64_t inner = a.trans_a ? a.a.rows() : a.a.cols();
   return 2.0 * static_cast<double>(a.c.numel()) * static_cast<double>(inner);
 }
-// A head does 2 K operations per pair for its score and 2 K for the values. Backward has five such matmuls.
+// Per pair, a head needs 2 K operations for the score and 2 K for the value. The backward pass has five such matmuls.
 double flops_of(Context& ctx, const ops::AttentionForward& a) {
   return 4 * num_pairs(ctx, a.q_rows, a.k_rows, a.causal) * static_cast<double>(a.q.cols());
 }

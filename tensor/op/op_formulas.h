@@ -1,5 +1,5 @@
-// tensor/op/op_formulas.h: formulas over op arguments that all backends share, each written once. (Formulas without ops
-// are in math.h.)
+// tensor/op/op_formulas.h: defines formulas that all backends share and that read an op's arguments. Other formulas are
+// in math.h.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ WEFT_HD inline float initial_value(const ops::Init& a, uint64_t index) {
   return a.value * normal_from_uniforms(uniform_from_bits(bits.v[lane]), uniform_from_bits(bits.v[lane + 1]));
 }
 
-// Returns the factor of x.
+// Returns alpha / max(norm, eps), the factor of x.
 WEFT_HD inline float scale_of(const ops::ScaleAdd& a) {
   if (a.norm_square.data == nullptr) return a.alpha;
   const double norm = std::sqrt(*static_cast<const double*>(a.norm_square.data)), eps = static_cast<double>(a.eps);

@@ -1,15 +1,14 @@
-// tensor/op/op_operands.h: the operands of each op, in the order of ops.h, one description per op. It feeds the
-// argument checks (op_checks.cpp), the cost model (op_cost.cpp) and the tests, which copy arguments to a
-// device and make random ones.
+// tensor/op/op_operands.h: describes the operands of each op, in the order of ops.h. The argument checks
+// (op_checks.cpp), the cost model (op_cost.cpp) and tests use these descriptions.
 //
-// A visitor v is called once per tensor: v.in(name, tensor, dims, type) if the op reads it, v.out(...)
-// if it writes it, v.add(...) if it adds to it. A name that ends in "?" may be empty.
-//   dims: one character per dimension. A letter means the same size throughout an op, a digit means itself,
-//   and "*" is any shape, the same for all tensors with it.
-//   type: T by default, the op's storage type, which its first tensor of type T decides.
-//   rows: how many rows of a table are read or written, if not all.
-// v.size(letter, value) sets the size of a letter; v.ranges(...) visits the sentence ranges of `rows`;
-// v.dropout and v.scalars visit what the op reads of a step.
+// operands() calls a visitor v once per tensor: v.in(name, tensor, dims, type, rows) if the op reads the tensor,
+// v.out(...) if it overwrites the tensor, v.add(...) if it adds to it. A tensor whose name ends in "?" may be empty.
+//   dims: one character per dimension. A letter means the same size throughout an op, and a digit means itself.
+//   "*" means any shape, which must be the same for all tensors of the op that have "*".
+//   type: by default T, the op's storage type, which is the type of its first tensor described as T.
+//   rows: the number of rows of a table that the op reads or writes, if not all.
+// v.size(letter, value) sets the size of a letter. v.ranges(name, ranges, rows) visits the sentence ranges of the
+// tensor `rows`. v.dropout and v.scalars visit the step's values that the op reads.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,11 @@
-// tensor/op/op_trace.h: a trace for measuring: each op called on a Context, with its start and end.
+// tensor/op/op_trace.h: records each op called on a Context, with its start and end, for measurements.
 //
 //   OpTrace trace;
-//   ctx.set_trace(&trace);   // from here on each op adds a call; nullptr ends it
-// Without a trace an op pays two comparisons. With one it waits for each op, so a step on a GPU runs slower than
-// untraced. Other code that a step waits for, such as collectives, may add its calls (parallel/traced_communicator.h).
-// Calls never overlap, so their times add up: an op that ends by calling other ops is counted until the first of these
-// starts.
+//   ctx.set_trace(&trace);   // from here on each op adds a call; set_trace(nullptr) ends the trace
+// Without a trace, an op only makes two comparisons. With a trace, the host waits for each op, which slows down steps
+// on a GPU. Other code that a step waits for, such as collectives, may add its own calls
+// (parallel/traced_communicator.h). Calls never overlap, so their times can be added: if an op calls other ops at its
+// end, its time ends when the first of them starts.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace weft {
 
 class Context;
 
-// What a call needs mathematically, on any device; rates are computed from it (tensor/op/op_cost.h).
+// The work of a call, which is the same on all devices. Rates are computed from this work (tensor/op/op_cost.h).
 struct OpCost {
-  // Bytes read and written: each operand once, one that is added to twice, and a table only for the rows used.
+  // Bytes read and written. Each operand counts once, but twice if the op adds to it. Of a table, only used rows count.
   double bytes = 0;
   double flops = 0;  // for GEMMs and attention (model/flops.h); 0 for memory-bound ops
   bool operator==(const OpCost&) const = default;
@@ -29,7 +29,7 @@ struct OpCost {
 
 struct OpTrace {
   struct Call {
-    const char* name;  // static storage
+    const char* name;  // has static storage duration
     double begin, end;
     double seconds() const { return end - begin; }
   };
@@ -44,13 +44,13 @@ struct OpTrace {
     const char* name;
     OpCost cost;
     std::vector<Operand> operands;        // the operands that are given
-    std::function<void(Context&)> again;  // repeats the call with the same arguments, on the current values
+    std::function<void(Context&)> again;  // repeats the call with the same tensors and their current values
   };
   bool keeps_ops = false;
   std::vector<Op> ops;  // if keeps_ops: top-level ops only, not the ops that they call
 };
 
-class TracedCall {  // lasts from construction to the end of the scope
+class TracedCall {  // adds a call that lasts from construction to the end of the scope
  public:
   TracedCall(OpTrace* trace, const char* name)
       : trace_(trace), name_(name), first_(trace ? trace->calls.size() : 0), begin_(trace ? monotonic_seconds() : 0) {}
@@ -66,7 +66,7 @@ class TracedCall {  // lasts from construction to the end of the scope
  private:
   OpTrace* trace_;
   const char* name_;
-  size_t first_;  // first call within this one
+  size_t first_;  // index of the first call within this call
   double begin_;
 };
 

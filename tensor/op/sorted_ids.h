@@ -7,8 +7,8 @@
 
 namespace weft::ops {
 
-// Returns the ids in ascending order, then the row of each; rows of equal ids ascend. Takes time linear in the number
-// and the range of ids.
+// Returns the ids in ascending order, followed by the row of each id; rows of equal ids ascend. The time is linear in
+// the number and the range of ids.
 inline std::vector<int32_t> sort_ids(const std::vector<int32_t>& ids) {
   const int32_t least = ids.empty() ? 0 : *std::min_element(ids.begin(), ids.end());
   const int32_t most = ids.empty() ? 0 : *std::max_element(ids.begin(), ids.end());

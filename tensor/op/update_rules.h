@@ -1,7 +1,7 @@
-// tensor/op/update_rules.h: what each optimizer does with one element (ops::Update), the same on all devices.
+// tensor/op/update_rules.h: defines how each optimizer updates one element (ops::Update), on all devices.
 //
-// A rule is a struct with the number of moments that it keeps from earlier steps, and apply(factors, gradient,
-// parameter, first moment, second moment). A new rule also needs a line in ops::UpdateRule and in for_rule().
+// A rule is a struct with kMoments, the number of moments that it keeps from earlier steps, and apply(factors,
+// gradient, parameter, first moment, second moment). A new rule also needs a line in ops::UpdateRule and in for_rule().
 #pragma once
 
 #include <cmath>
@@ -43,7 +43,7 @@ struct AdamRule {
 };
 
 // Lion (Chen et al. 2023, "Symbolic Discovery of Optimization Algorithms", program 1). Every element moves by the
-// learning rate, against the sign of a momentum that is one step ahead of the stored one.
+// learning rate, opposite to the sign of a momentum that is one step ahead of the stored momentum.
 struct LionRule {
   static constexpr int kMoments = 1;
   template <typename T>
@@ -51,14 +51,14 @@ struct LionRule {
     const T g = grad * T(f.grad_scale);
     const T ahead = T(f.beta1) * m + (T(1) - T(f.beta1)) * g;
     m = T(f.beta2) * m + (T(1) - T(f.beta2)) * g;
-    const T sign = ahead > T(0) ? T(1) : ahead < T(0) ? T(-1) : ahead;  // NaN stays
+    const T sign = ahead > T(0) ? T(1) : ahead < T(0) ? T(-1) : ahead;  // NaN remains NaN
     param -= T(f.lr) * (sign + T(f.weight_decay) * param);
   }
 };
 
-// Schedule-free AdamW (Defazio et al. 2024, "The Road Less Scheduled"). Gradients are taken at the parameters y. z,
-// stored as the first moment, is the sequence of AdamW's steps. x, the weighted mean of all z, is the model that is
-// evaluated. With the weight c of the new z in the mean:
+// Schedule-free AdamW (Defazio et al. 2024, "The Road Less Scheduled"). Gradients are computed at the parameters y. The
+// first moment stores z, to which AdamW's steps are applied. The weighted mean x of all z is the model that is
+// evaluated. If c is the new z's weight in the mean, then
 //   d = g / (sqrt(v^) + eps) + weight_decay y,  z -= lr d,  x = (1 - c) x + c z,  y = (1 - beta1) z + beta1 x
 // The code updates y directly, because x is not stored.
 struct ScheduleFreeRule {
@@ -73,7 +73,7 @@ struct ScheduleFreeRule {
   }
 };
 
-// Follows a known direction, such as Muon's, instead of the gradient.
+// Moves along a given direction, such as Muon's, instead of the gradient.
 struct DescentRule {
   static constexpr int kMoments = 0;
   template <typename T>
@@ -82,7 +82,7 @@ struct DescentRule {
   }
 };
 
-// Calls body(Rule()).
+// Calls body(Rule()), where Rule is the struct of `rule`.
 template <typename Body>
 constexpr auto for_rule(ops::UpdateRule rule, const Body& body) {
   switch (rule) {
@@ -102,7 +102,7 @@ constexpr int num_moments(ops::UpdateRule rule) {
   return for_rule(rule, [](auto of) { return decltype(of)::kMoments; });
 }
 
-// Sets the bias corrections of Adam's t-th step, t from 1 (Kingma & Ba 2015, algorithm 1).
+// Sets Adam's bias corrections for step t >= 1 (Kingma & Ba 2015, algorithm 1).
 inline void set_adam_corrections(StepScalars& scalars, float beta1, float beta2, int64_t t) {
   const auto steps = static_cast<double>(t);
   scalars.correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(beta1), steps));

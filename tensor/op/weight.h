@@ -1,4 +1,4 @@
-// tensor/op/weight.h: the second operand of a GEMM, with copies in layouts that a device reads faster.
+// tensor/op/weight.h: defines the second operand of a GEMM, with copies in layouts that a device reads faster.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace weft::ops {
 
-// A matrix, or a weight with packed copies, which pack_weight makes once for many GEMMs. A device without packed
-// layouts reads the matrix.
+// Holds a matrix, or a weight with packed copies. pack_weight makes the copies once for many GEMMs. A device without
+// packed layouts reads the matrix.
 struct Weight {
   Weight() = default;
   Weight(const Tensor& matrix) : matrix(matrix) {}
@@ -19,7 +19,7 @@ struct Weight {
   Tensor inference;                        // [inference_numel]? for x W^T with few rows, without gradients
 };
 
-// Return the number of elements in a copy of a matrix op(b) [K, N], or 0 if the device uses no such copy.
+// These return the number of elements in a copy of op(b) [K, N], or 0 if the device uses no such copy.
 int64_t packed_numel(Device device, DType storage, int64_t k, int64_t n);
 int64_t inference_numel(Device device, DType storage, int64_t k, int64_t n);
 

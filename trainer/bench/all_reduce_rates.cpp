@@ -1,4 +1,4 @@
-// trainer/bench/all_reduce_rates.cpp: times all-reduces over all ranks, as used for gradients.
+// trainer/bench/all_reduce_rates.cpp: times the all-reduce over all ranks that training uses for gradients.
 #include "trainer/bench/all_reduce_rates.h"
 
 #include <iterator>

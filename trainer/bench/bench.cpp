@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Shares of the time budget.
+// Each measurement gets one of these shares of the time budget.
 constexpr double kPeakShare = 0.1, kProductsShare = 0.25, kCopiesShare = 0.05, kKernelsShare = 0.15, kStepShare = 0.35,
                  kAllReduceShare = 0.1;
 
@@ -59,7 +59,7 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   Context ctx(own.device);
   const bool on_cpu = own.device == Device::cpu;
   BenchReport report{.config = config, .own = own, .ranks = world.size(), .threads = num_threads()};
-  report.config.train.cuda_graph = choose_graphs(config, own);  // the measured steps use the same choice
+  report.config.train.cuda_graph = choose_graphs(config, own);  // the measured steps choose the same
   report.parameters = count_parameters(config);
   world.barrier();
   report.peaks = on_cpu ? measure_peaks(kPeakShare * seconds) : measure_square_products(ctx, kPeakShare * seconds);

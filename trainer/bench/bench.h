@@ -1,4 +1,4 @@
-// trainer/bench/bench.h: the measurements of `weft bench`, which all ranks make together (docs/hardware/bench.md).
+// trainer/bench/bench.h: makes the measurements of `weft bench` on all ranks together (docs/hardware/bench.md).
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@
 namespace weft {
 
 struct BenchReport {
-  RunConfig config;  // resolved, except for its data
+  RunConfig config;  // resolved, except for the data options
   RankDevice own;
   int ranks = 1, threads = 1;
   int64_t parameters = 0;
   std::vector<PeakRate> peaks;                       // for this rank
-  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // the best peaks, summed over ranks; 0: no such instruction
+  double peak_f32 = 0, peak_bf16 = 0, peak_f16 = 0;  // best rates, summed over the ranks; 0: no such instructions
   std::vector<GemmRate> products;
   std::vector<CopyRate> copies;     // for this rank
   std::vector<KernelRate> kernels;  // for this rank
@@ -39,11 +39,11 @@ struct BenchReport {
 
 inline constexpr int64_t kBenchVocabulary = 8000, kBenchRows = 1536;
 
-// Fills in the options that depend on the data and the ranks: grid, vocabularies (kBenchVocabulary by default), source
-// rows, blocks (0: one per data-parallel rank), precision. All ranks call it.
+// Fills in the options that depend on the data and the ranks: the grid, vocabulary sizes (0 becomes kBenchVocabulary),
+// source rows, blocks (0 becomes one per data-parallel rank) and precision. All ranks must call this function.
 RunConfig resolve_bench(RunConfig config, Communicator& world, const RankDevice& own = {});
 
-// Measures for about `seconds`, but makes each measurement at least once. REQUIRES: `config` comes from resolve_bench.
+// Makes all measurements in about `seconds`, each at least once. REQUIRES: `config` comes from resolve_bench.
 BenchReport measure_machine(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
 }  // namespace weft

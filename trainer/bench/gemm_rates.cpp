@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// Weights are [out, in]: forward x [R, in] W^T, input gradient d_y [R, out] W, weight gradient d_y^T x.
+// With W [out, in], x [R, in] and d_y [R, out], forward is x W^T, and the gradients of x and W are d_y W and d_y^T x.
 void add_layer(std::vector<Product>& all, const char* layer, int64_t rows, int64_t out, int64_t in, bool bias) {
   all.push_back({layer, ProductPass::forward, rows, out, in, bias});
   all.push_back({layer, ProductPass::input_gradient, rows, in, out});
@@ -70,7 +70,7 @@ class Operands {
   Shape a_shape_, b_shape_;
   DType c_dtype_, dtype_;
   Buffer a_, b_, c_, bias_, packed_;
-  ops::Weight weight_;  // b, in the layout that the model's GEMMs read
+  ops::Weight weight_;  // matrix b, in the layout that the model's GEMMs read
 };
 
 }  // namespace
@@ -81,7 +81,7 @@ std::vector<Product> products_of(const RunConfig& c) {
   const int64_t queries = m.width / tp, keys = m.num_kv_heads() * m.head_size() / tp, hidden = m.feed_forward / tp;
   const int64_t vocabulary = VocabularyRange::of(m.target_vocabulary, 0, static_cast<int>(tp)).columns;
   std::vector<Product> all;
-  add_layer(all, "projection", target, m.width, queries, false);  // attention output; its bias is added later
+  add_layer(all, "projection", target, m.width, queries, false);  // attention output; a later op adds the bias
   if (m.num_kv_heads() == m.heads) {
     add_layer(all, "qkv", target, 3 * queries, m.width, m.bias_attention);
   } else {
@@ -109,9 +109,9 @@ std::vector<GemmRate> measure_products(const RunConfig& config, Communicator& wo
 
 std::vector<PeakRate> measure_square_products(Context& ctx, double seconds) {
   constexpr int64_t kSmallest = 128, kLargest = 8192;
-  constexpr double kLongEnough = 0.01;  // seconds per GEMM; larger ones are hardly faster
+  constexpr double kLongEnough = 0.01;  // seconds per GEMM; the rate hardly increases further with the size
   constexpr DType kTypes[] = {DType::f32, DType::bf16, DType::f16};
-  constexpr int kMaxProducts = 3 * 7;  // types and sizes
+  constexpr int kMaxProducts = 3 * 7;  // 3 types, up to 7 sizes
   const auto alone = make_single_communicator();
   std::vector<PeakRate> peaks;
   for (const DType dtype : kTypes) {

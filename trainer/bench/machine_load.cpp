@@ -25,7 +25,7 @@ double load_average() {
   return in >> load ? load : kUnknown;
 }
 
-// Sums the busy ticks of "cpu  user nice system idle iowait irq softirq steal ..."; `user` includes guests.
+// Sums the busy ticks in the line "cpu  user nice system idle iowait irq softirq steal ..."; `user` includes guests.
 double busy_seconds() {
   std::ifstream in("/proc/stat");
   std::string name;
@@ -43,7 +43,7 @@ double own_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// Sums the waiting times of all threads. A schedstat contains "running waiting slices", with times in nanoseconds.
+// Sums the waiting times of all threads. Each schedstat contains "running waiting slices", with times in nanoseconds.
 double delayed_seconds() {
   double total = 0;
   std::error_code error;
@@ -73,8 +73,8 @@ std::string LoadReport::warning() const {
   if (!too_busy()) return "";
   const auto known = [](double value, const std::string& text) { return std::isnan(value) ? "unknown" : text; };
   return fmt::format(
-      "the machine was too busy for reliable numbers: other processes used {} of {:.0f} cores, and threads "
-      "waited {} of the time for a core; measure again while the machine is idle, with no more threads than cores",
+      "the machine was too busy for reliable numbers: other processes used {} of {:.0f} cores, and threads waited for "
+      "a core {} of the time; measure again while the machine is idle, with no more threads than cores",
       known(other_cores, fmt::format("{:.1f}", other_cores)), cores,
       known(waiting, fmt::format("{:.0f} %", 100 * waiting)));
 }

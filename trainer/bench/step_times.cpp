@@ -67,8 +67,8 @@ NamedSeconds parts_of(const OpTrace& trace, double seconds) {
   return parts;
 }
 
-// A step starts by zeroing the gradients. Each block starts with its embeddings, except that with a sharded optimizer
-// the first block starts with gathering the weights. The block's backward pass starts after the loss. The gradient norm
+// A step first zeroes the gradients. Each block then starts with its embeddings, but with a sharded optimizer, the
+// first block starts by gathering the weights. The backward pass of a block starts after its loss. The gradient norm
 // follows the last block.
 NamedSeconds phases_of(const OpTrace& trace, double seconds) {
   NamedSeconds phases{{"forward", 0}, {"backward", 0}, {"optimizer", 0}};
@@ -88,7 +88,7 @@ NamedSeconds phases_of(const OpTrace& trace, double seconds) {
 }
 
 StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own) {
-  const bool waits = own.device == Device::cpu;  // CPU ops are synchronous: tracing them costs nothing
+  const bool waits = own.device == Device::cpu;  // CPU ops are synchronous, so tracing them costs nothing
   OpTrace trace;
   const std::unique_ptr<Communicator> traced = make_traced_communicator(world, trace);
   const Mesh mesh(*traced, config.parallel, own);

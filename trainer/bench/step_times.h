@@ -24,15 +24,15 @@ struct StepTimes {
   NamedSeconds phases, parts;  // for this rank; each list adds up to `looked_at`
 };
 
-// Times steps on synthetic blocks after a warm-up step on one block. A GPU works asynchronously, so `parts` and
-// `phases` come from one more step, which waits for each op. REQUIRES: `config` is resolved except for its data.
+// Times steps on synthetic blocks after a warm-up step on one block. GPUs work asynchronously, so `parts` and `phases`
+// come from an extra step that waits for each op. REQUIRES: `config` is resolved except for its data.
 StepTimes measure_steps(const RunConfig& config, Communicator& world, double seconds, const RankDevice& own = {});
 
-// Returns the part that a call belongs to: "gemm", "attention", ...; "other" if training steps do not contain it.
+// Returns the part to which a call belongs, such as "gemm", or "other" if training steps do not contain such calls.
 const char* part_of(const char* call);
 
-// Divide the time of a step that took `seconds` and was recorded in `trace`. Time between calls counts as the part
-// "other" and belongs to the phase of the next call.
+// Divide the `seconds` of a step, whose calls are in `trace`, into parts or phases. The time between calls counts as
+// the part "other" and belongs to the phase of the next call.
 NamedSeconds parts_of(const OpTrace& trace, double seconds);
 NamedSeconds phases_of(const OpTrace& trace, double seconds);
 

@@ -1,4 +1,4 @@
-// trainer/bench/synthetic_step.cpp: draws random lengths and tokens, which the planner of real runs packs.
+// trainer/bench/synthetic_step.cpp: draws random lengths and tokens, and packs them with the planner of real runs.
 #include "trainer/bench/synthetic_step.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr double kMean = 27, kSpread = 0.6, kRatioSpread = 0.15;  // spreads of the logarithms
+constexpr double kMean = 27, kSpread = 0.6, kRatioSpread = 0.15;  // spread: standard deviation of the logarithm
 constexpr int64_t kLongest = 128;
 constexpr int32_t kFirstPiece = 3;  // after unk, bos and eos
 
@@ -19,7 +19,7 @@ int32_t bounded(double length, int64_t longest) {
   return static_cast<int32_t>(std::clamp<int64_t>(std::llround(length), 1, longest));
 }
 
-// Zipf's law makes the logarithm of a token's rank nearly uniform.
+// By Zipf's law, the logarithm of a token's frequency rank is distributed nearly uniformly.
 std::vector<int32_t> token_ids(const RunConfig& c, const char* side, int64_t pair, int32_t length, int64_t vocabulary) {
   const double choices = static_cast<double>(std::max<int64_t>(1, vocabulary - kFirstPiece));
   std::vector<int32_t> ids(static_cast<size_t>(length));
@@ -32,7 +32,7 @@ std::vector<int32_t> token_ids(const RunConfig& c, const char* side, int64_t pai
   return ids;
 }
 
-// Subtracts the row that eos takes. The table of learned positions is finite.
+// Leaves one row for eos. A table of learned positions also limits the length.
 int64_t longest_that_fits(const RunConfig& c) {
   int64_t rows = std::min(c.batch.rows, c.batch.source_rows);
   if (c.model.positions == Positions::learned) rows = std::min(rows, c.model.max_positions);
@@ -67,7 +67,7 @@ Step synthetic_step(const RunConfig& c, int dp_rank, int dp_size) {
     out.clear();
     for (int64_t i = first; i < first + count; ++i) out.push_back(synthetic_length(c.train.seed, i, longest));
   };
-  const int64_t num_pairs = c.batch.blocks * c.batch.rows + c.batch.look_ahead;  // an upper bound
+  const int64_t num_pairs = c.batch.blocks * c.batch.rows + c.batch.look_ahead;  // at least as many as the step uses
   const MixCorpus all{.folder = "the synthetic pairs", .num_pairs = num_pairs, .num_usable = num_pairs};
   StepPlan plan({{all, lengths}}, c.batch, c.train.seed, dp_rank, dp_size);
   int64_t index = blocks_of_rank(c.batch.blocks, dp_rank, dp_size).first;

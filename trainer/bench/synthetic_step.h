@@ -1,8 +1,8 @@
 // trainer/bench/synthetic_step.h: builds the blocks of a step without a corpus, from random tokens.
 //
-// Lengths are log-normal with a mean of 27 tokens and a maximum of 128, as in WMT news. A target's length differs from
-// its source's by about 15 %. Tokens follow Zipf's law. The blocks depend only on the configuration, so all ranks build
-// the same ones.
+// Sentence lengths are log-normal with a mean of 27 tokens and a maximum of 128, as in WMT news. The length of a target
+// differs from its source length by about 15 %. Tokens follow Zipf's law. Block i depends only on the configuration,
+// not on the rank that builds the block.
 #pragma once
 
 #include "data/batch.h"
@@ -11,10 +11,10 @@
 
 namespace weft {
 
-// Returns the lengths of a pair in tokens without eos, from 1 to `longest`.
+// Returns the lengths of a pair in tokens without eos. Each is from 1 to `longest`.
 PairLength synthetic_length(uint64_t seed, int64_t pair, int64_t longest);
 
-// Returns a step like Loader::next() on this dp rank. REQUIRES: `config` is resolved except for its data.
+// Returns the step of this dp rank, like Loader::next(). REQUIRES: `config` is resolved except for its data.
 Step synthetic_step(const RunConfig& config, int dp_rank, int dp_size);
 Step first_block_of(const Step& step);  // a step with only the first block
 

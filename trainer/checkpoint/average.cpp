@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kModelFile[] = "model.safetensors";
 
-// Reads the weights of one checkpoint under the parameters' names, and verifies all bytes that it uses.
+// Reads the weights of one checkpoint by parameter name, and verifies all bytes that it reads.
 class SourceWeights {
  public:
   SourceWeights(const std::string& folder, StoredWeights which)
@@ -49,7 +49,7 @@ class SourceWeights {
     file->read(stored_name, values);
     const std::string bad = describe_not_finite(values, shapes_.at(name));
     if (!bad.empty())
-      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' holds {}", file->path(), stored_name, bad));
+      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' contains {}", file->path(), stored_name, bad));
   }
 
   void require_same_model(const SourceWeights& other) const {
@@ -58,15 +58,15 @@ class SourceWeights {
     };
     for (const auto& [name, shape] : shapes_) {
       const auto found = other.shapes_.find(name);
-      if (found == other.shapes_.end()) differ(fmt::format("only the first has a tensor '{}'", printable(name)));
+      if (found == other.shapes_.end()) differ(fmt::format("only the first contains tensor '{}'", printable(name)));
       if (found->second != shape)
         differ(fmt::format("the shapes of tensor '{}' are {} and {}", printable(name), str(shape), str(found->second)));
     }
-    if (other.shapes_.size() > shapes_.size()) differ("the second has more tensors");
+    if (other.shapes_.size() > shapes_.size()) differ("the second contains more tensors");
     for (const auto& [name, digest] : manifest_.files) {
       const auto found = other.manifest_.files.find(name);
       if (is_tokenizer(name) && (found == other.manifest_.files.end() || found->second.sha256 != digest.sha256))
-        differ(fmt::format("{} differs", name));
+        differ(fmt::format("their files {} differ", name));
     }
   }
 
@@ -114,7 +114,7 @@ FileDigest write_means(const std::vector<SourceWeights>& sources, const std::str
 
 std::string average_checkpoints(const std::vector<std::string>& folders, StoredWeights which, const std::string& root,
                                 const nlohmann::json& state, const std::function<void(int64_t, int64_t)>& on_progress) {
-  require(!folders.empty(), ErrorKind::internal, "there are checkpoints to average");
+  require(!folders.empty(), ErrorKind::internal, "there are no checkpoints to average");
   std::vector<SourceWeights> sources;
   for (const std::string& folder : folders) {
     sources.emplace_back(folder, which);

@@ -1,4 +1,4 @@
-// trainer/checkpoint/checked_file.cpp: makes the system calls for reading and writing files with a digest.
+// trainer/checkpoint/checked_file.cpp: makes the system calls that read and write files with a digest.
 #include "trainer/checkpoint/checked_file.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ constexpr uint64_t kSmallFileBytes = 64 << 20;
   const int error = errno;
   const bool no_such_file = error == ENOENT || error == ENOTDIR || error == ELOOP;
   fail(no_such_file ? ErrorKind::checkpoint : ErrorKind::io,
-       fmt::format("cannot {} {}: {}", what, path, error == ELOOP ? "is a symbolic link" : std::strerror(error)));
+       fmt::format("cannot {} {}: {}", what, path, error == ELOOP ? "it is a symbolic link" : std::strerror(error)));
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void DigestWriter::write(const void* data, size_t bytes) {
 
 FileDigest DigestWriter::finish() {
   if (fsync(file_.get()) != 0)
-    fail(ErrorKind::io, fmt::format("cannot write to disk (fsync) {}: {}", path_, std::strerror(errno)));
+    fail(ErrorKind::io, fmt::format("cannot write {} to disk (fsync): {}", path_, std::strerror(errno)));
   file_.reset();
   return {size_, hash_.hex()};
 }
@@ -82,13 +82,13 @@ std::string CheckedReader::read_all() const {
 void CheckedReader::verify_size(const FileDigest& expected) const {
   if (size_ != expected.size)
     fail(ErrorKind::checkpoint,
-         fmt::format("{} is damaged: {} bytes, but the manifest lists {}", path_, size_, expected.size));
+         fmt::format("{} is damaged: its size is {} bytes, but the manifest lists {}", path_, size_, expected.size));
 }
 
 void CheckedReader::verify(const FileDigest& expected) const {
   verify_size(expected);
   if (sha256_of_descriptor(file_.get(), path_) != expected.sha256)
-    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its SHA-256 differs from the one in the manifest", path_));
+    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: its SHA-256 does not match the manifest", path_));
 }
 
 }  // namespace weft

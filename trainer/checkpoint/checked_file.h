@@ -1,8 +1,8 @@
-// trainer/checkpoint/checked_file.h: writes and reads files with a known SHA-256. The writer computes the digest as it
-// writes. The reader verifies the digest on the same descriptor from which it then reads.
+// trainer/checkpoint/checked_file.h: writes and reads files with a known SHA-256. The writer computes the digest while
+// it writes. The reader verifies the digest on the same descriptor from which it then reads.
 //
-// The reader accepts only regular files and rejects symbolic links. It throws an Error of kind io, with path and cause,
-// if a system call fails, and an Error of kind checkpoint if a file is missing or has changed.
+// The reader accepts only regular files and rejects symbolic links. The reader throws an Error of kind io with path and
+// cause if a system call fails, and an Error of kind checkpoint if a file is missing or has changed.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class CheckedReader {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   void read(uint64_t offset, void* data, size_t bytes) const;  // reads all `bytes` or throws an Error
-  std::string read_all() const;                                // throws an Error above 64 MB
+  std::string read_all() const;                                // throws an Error if the file exceeds 64 MiB
   void verify_size(const FileDigest& expected) const;
   void verify(const FileDigest& expected) const;  // checks size and SHA-256; reads the complete file
 

@@ -40,7 +40,7 @@ class TensorFiles {
       const std::vector<int64_t> dims = dims_of(source.param->spec.shape);
       if (entry.shape != dims)
         refuse(file, name, fmt::format("has shape {}, but the model needs {}", str(entry.shape), str(dims)));
-      if (entry.dtype != "F32") refuse(file, name, fmt::format("is {}, but only F32 can be loaded", entry.dtype));
+      if (entry.dtype != "F32") refuse(file, name, fmt::format("has dtype {}, but must be F32", entry.dtype));
     }
   }
 
@@ -51,7 +51,7 @@ class TensorFiles {
     const std::string bad = describe_not_finite(global, dims_of(source.param->spec.shape));
     if (!bad.empty())
       fail(ErrorKind::checkpoint,
-           fmt::format("{}: tensor '{}' holds {}: load an older checkpoint", file.path(), name, bad));
+           fmt::format("{}: tensor '{}' contains {}: load an older checkpoint", file.path(), name, bad));
   }
 
  private:
@@ -87,7 +87,8 @@ json read_state(const std::string& folder, const CheckpointManifest& manifest) {
   json state = parse_strict_json(CheckedReader(path).read_all(), path, ErrorKind::checkpoint);
   if (const auto found = state.find("step"); found != state.end() && *found != manifest.step)
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: its step differs from the manifest's ({}): load an older checkpoint", path, manifest.step));
+         fmt::format("{}: its step differs from step {} in the manifest: load an older checkpoint", path,
+                     manifest.step));
   return state;
 }
 
@@ -102,7 +103,7 @@ std::string save_checkpoint(Context& ctx, const std::string& root, const Mesh& m
 
 namespace {
 
-// Returns state.json on the main rank.
+// Returns the content of state.json on the main rank, and null on the others.
 json load_files(Context& ctx, const std::string& folder, const ParamStore& params,
                 const std::vector<FlatState>& buffers, Communicator& readers, bool verified) {
   const FileLayout layout = file_layout(ctx, params, buffers);
@@ -121,7 +122,7 @@ json load_files(Context& ctx, const std::string& folder, const ParamStore& param
   const auto take = [](const FlatState& state) {
     if (state.take) state.take();
   };
-  std::exception_ptr error;  // thrown at the end, because the other ranks communicate until then
+  std::exception_ptr error;  // rethrown at the end, because the other ranks wait for the broadcasts
   for (const auto& [kind, wanted] : layout)
     for (const auto& [name, source] : wanted) {
       global.resize(static_cast<size_t>(source.param->spec.shape.numel()));

@@ -14,10 +14,10 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void fail_to_make(const std::string& folder, const std::error_code& error) {
-  fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", folder, error.message()));
 }
 
-// Ignores drafts that cannot be removed; the next save tries again.
+// Ignores drafts that cannot be removed, because the next save tries again.
 void remove_stale_drafts(const std::string& root) {
   std::vector<fs::path> stale;
   std::error_code error;
@@ -26,8 +26,7 @@ void remove_stale_drafts(const std::string& root) {
   for (const fs::path& path : stale) fs::remove_all(path, error);
 }
 
-// Moves a damaged folder of this step aside. It would otherwise block every save of a run that resumed from an older
-// checkpoint.
+// Renames a damaged folder of this step, so that a run that resumed from an older checkpoint can save this step.
 void move_damaged_aside(const std::string& folder) {
   std::error_code error;
   if (fs::symlink_status(folder, error).type() == fs::file_type::not_found) return;
@@ -67,7 +66,7 @@ CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)
 }
 
 CheckpointDraft::~CheckpointDraft() {
-  std::error_code ignored;  // the next save retries
+  std::error_code ignored;  // the next save tries again
   if (!committed_) fs::remove_all(temporary_, ignored);
 }
 

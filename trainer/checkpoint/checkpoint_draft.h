@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Records the folders created for a checkpoint. Unless keep() is called, the destructor removes those that are empty.
+// Records folders that are created for a checkpoint. Unless keep() is called, the destructor removes the empty ones.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -27,7 +27,7 @@ class MadeFolders {
 class CheckpointDraft {
  public:
   // Creates `root` and its parents if necessary, and removes temporary folders of earlier saves. If the step's folder
-  // exists, throws an Error if it is intact and renames it to step-N.damaged-PID if it is damaged.
+  // already exists, renames it to step-N.damaged-PID if it is damaged, and otherwise throws an Error.
   CheckpointDraft(const std::string& root, CheckpointManifest manifest);
   ~CheckpointDraft();  // removes all files and new folders unless commit() succeeded
   CheckpointDraft(const CheckpointDraft&) = delete;
@@ -36,7 +36,7 @@ class CheckpointDraft {
   const std::string& folder() const { return temporary_; }
   void commit();  // writes the manifest, calls fsync, renames the folder, calls fsync on its parent
 
-  CheckpointManifest manifest;  // the caller adds the files that are written into folder()
+  CheckpointManifest manifest;  // the caller lists here the files that it writes into folder()
 
  private:
   MadeFolders folders_;

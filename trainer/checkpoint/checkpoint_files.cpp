@@ -23,8 +23,8 @@ std::vector<fs::directory_entry> list_folder(const std::string& root) {
   return entries;
 }
 
-// Returns the reason why `check` rejects the folder, or "". Throws an Error if the folder cannot be read, because it
-// may be intact, and skipping it would lose the work since the previous checkpoint.
+// Returns the reason why `check` rejects the folder, or "". Throws an Error if the folder cannot be read, because an
+// unreadable folder may be intact, and skipping it would lose the work since the previous checkpoint.
 template <typename Check>
 std::string reason_against(const std::string& folder, Check check) {
   try {
@@ -33,7 +33,7 @@ std::string reason_against(const std::string& folder, Check check) {
   } catch (const Error& e) {
     if (e.kind() == ErrorKind::io)
       fail(ErrorKind::io,
-           fmt::format("cannot read checkpoint {}: {}; try again, or move it away to resume from an earlier one",
+           fmt::format("cannot read checkpoint {}: {}; try again, or move it away and resume from an older checkpoint",
                        folder, e.what()));
     return e.what();
   }
@@ -98,10 +98,9 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
     report_passed_over(folder, reason);
   }
   if (folders.empty()) return std::nullopt;
-  fail(ErrorKind::checkpoint,
-       fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move that folder away, or "
-                   "restart with --train.fresh",
-                   folders.size(), root));
+  fail(ErrorKind::checkpoint, fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move "
+                                          "that folder away, or start over with --train.fresh",
+                                          folders.size(), root));
 }
 
 std::optional<std::string> pointed_at(const std::string& root, const std::string& pointer) {
@@ -128,7 +127,7 @@ std::string resolve_checkpoint(const std::string& given) {
   }
   if (auto latest = find_latest_checkpoint(root)) return *latest;
   fail(ErrorKind::checkpoint,
-       fmt::format("{} holds no checkpoint: name a step folder, a run's folder, or its checkpoints folder", path));
+       fmt::format("{} contains no checkpoint: give a step folder, a run's folder, or its checkpoints folder", path));
 }
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder) {
@@ -139,7 +138,7 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
   const std::string temporary = root + "/" + temporary_name(target);
   fs::remove(temporary, error);  // left by a killed process with the same id
   fs::create_symlink(target, temporary, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot make the link {}: {}", temporary, error.message()));
+  if (error) fail(ErrorKind::io, fmt::format("cannot create the link {}: {}", temporary, error.message()));
   rename_durably(temporary, root + "/" + pointer);
 }
 

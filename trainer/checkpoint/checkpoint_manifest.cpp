@@ -20,7 +20,7 @@ namespace {
 constexpr char kFormat[] = "weft-checkpoint";
 constexpr int64_t kNewestVersion = 3;  // in version 1, all tensors of a kind are in one file
 
-// The last lines contain the digest of all bytes before them.
+// The last two lines of a manifest contain the SHA-256 of all bytes before them.
 constexpr size_t kSealBytes = 90;
 std::string seal(const std::string& body) {
   return fmt::format("  \"manifest_sha256\": \"{}\"\n}}\n", sha256_of(body));
@@ -39,12 +39,12 @@ std::string to_text(const CheckpointManifest& manifest) {
                     {"files", files},
                     {"tensors", tensors}};
   std::string body = all.dump(2);
-  body.resize(body.size() - 2);  // without "\n}"
+  body.resize(body.size() - 2);  // removes "\n}"
   body += ",\n";
   return body + seal(body);
 }
 
-// True if the tensor is small enough that sums over a manifest's tensors cannot overflow.
+// Returns true if the tensor is so small that sums over a manifest's tensors cannot overflow.
 bool is_possible(const std::vector<int64_t>& shape) {
   constexpr int64_t kMax = int64_t{1} << 40;
   int64_t count = 1;
@@ -60,7 +60,7 @@ T whole(const json& value, const char* name, const std::string& path) {
 }
 
 CheckpointManifest from_json(const json& all, const std::string& path) {
-  if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{}: not a Weft checkpoint", path));
+  if (all.at("format") != kFormat) fail(ErrorKind::checkpoint, fmt::format("{} is not a Weft manifest", path));
   const json& version = all.at("format_version");
   if (!version.is_number_integer() || version < 1 || version > kNewestVersion)
     fail(ErrorKind::checkpoint, fmt::format("{}: format_version {} is unknown; this program reads versions 1 to {}",
@@ -126,7 +126,7 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
   const std::string text = reader.read_all();
   const std::string body = text.substr(0, text.size() - std::min(text.size(), kSealBytes));
   if (text != body + seal(body))
-    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: the digest in its last lines does not match", path));
+    fail(ErrorKind::checkpoint, fmt::format("{} is damaged: it does not match the digest in its last lines", path));
   CheckpointManifest manifest;
   try {
     manifest = from_json(parse_strict_json(text, path, ErrorKind::checkpoint), path);
@@ -135,7 +135,7 @@ CheckpointManifest read_checkpoint_manifest(const std::string& folder) {
   }
   const auto step = step_of_folder(std::filesystem::path(folder).filename().string());
   if (step && *step != manifest.step)
-    fail(ErrorKind::checkpoint, fmt::format("{}: its step {} differs from the folder's name", path, manifest.step));
+    fail(ErrorKind::checkpoint, fmt::format("{}: the step {} differs from the folder's name", path, manifest.step));
   for (const auto& [name, digest] : manifest.files) CheckedReader(folder + "/" + name).verify_size(digest);
   return manifest;
 }

@@ -1,5 +1,5 @@
-// trainer/checkpoint/checkpoint_manifest.h: defines the names in a run's checkpoints folder, and the manifest with the
-// sizes and digests of a checkpoint's files (docs/formats/checkpoint-format.md).
+// trainer/checkpoint/checkpoint_manifest.h: defines the names in a run's checkpoints folder, and the manifest, which
+// lists the sizes and digests of a checkpoint's files (docs/formats/checkpoint-format.md).
 #pragma once
 
 #include <cstdint>
@@ -25,30 +25,30 @@ struct CheckpointManifest {
   int64_t format_version = 1;  // the oldest version that can describe the folder
   int64_t step = 0;
   std::string weft_version;
-  int64_t dp = 1, tp = 1;  // grid that wrote the checkpoint; informational
+  int64_t dp = 1, tp = 1;  // grid that wrote the checkpoint; for information only
   std::map<std::string, FileDigest> files;
   std::map<std::string, StoredTensor> tensors;
 };
 
 std::string step_folder_name(int64_t step);                   // "step-00001200"
-std::optional<int64_t> step_of_folder(const std::string& n);  // nothing for other names
+std::optional<int64_t> step_of_folder(const std::string& n);  // nullopt for other names
 int64_t step_of_checkpoint(const std::string& path);          // for a path such as .../step-00001200
 
 // Returns "FOLDER.tmp-PID".
 std::string temporary_name(const std::string& folder);
-// True for the temporary name of a step folder. Readers ignore such folders, and the next save removes them.
+// Returns true for the temporary name of a step folder. Readers ignore such folders, and the next save removes them.
 bool is_temporary_name(const std::string& name);
 
 bool is_plain_file_name(const std::string& name);  // no slash or control character, not "." or ".."
 
 FileDigest write_checkpoint_manifest(const std::string& folder, const CheckpointManifest& manifest);
 
-// Verifies the manifest's digest and fields, and that all files exist with their sizes. Reads no other file.
+// Reads the manifest, verifies its digest and fields, and checks that each listed file exists and has the listed size.
 CheckpointManifest read_checkpoint_manifest(const std::string& folder);
 
 // Verifies the SHA-256 of each file without tensors: configuration, state, tokenizers.
 void verify_small_files(const std::string& folder, const CheckpointManifest& manifest);
 
-void verify_checkpoint(const std::string& folder);  // also verifies the SHA-256 of every file
+void verify_checkpoint(const std::string& folder);  // verifies manifest, sizes and the SHA-256 of every file
 
 }  // namespace weft

@@ -25,7 +25,7 @@ void add_small_files(RankFiles& files, const json& state, const CheckpointExtras
   files.add_text(kConfigFile, extras.config);
   for (const auto& [name, contents] : extras.files) {
     if (!is_plain_file_name(name) || name == kManifestName || name == kStateFile || name == kConfigFile)
-      fail(ErrorKind::usage, fmt::format("a checkpoint must not contain '{}', or already contains this file", name));
+      fail(ErrorKind::usage, fmt::format("'{}' is not a plain file name or is already in the checkpoint", name));
     files.add_text(name, contents);
   }
 }
@@ -42,7 +42,7 @@ CheckpointManifest manifest_of(int64_t step, const std::vector<CheckpointFile>& 
   return manifest;
 }
 
-struct SetAtEnd {  // also after an exception, because the optimizer waits for the flag
+struct SetAtEnd {  // sets the flag even after an exception, because the optimizer waits for the flag
   std::atomic<bool>& flag;
   ~SetAtEnd() {
     flag = true;
@@ -74,7 +74,7 @@ void CheckpointSaver::start(Context& ctx, const std::string& root, const Checkpo
       divide_into_files(file_layout(ctx, contents.params, contents.buffers), world.size(), smallest_share_);
 
   draft_.reset();
-  std::vector<CheckpointFile> group_files;  // files of this tp group, whose ranks gather them
+  std::vector<CheckpointFile> group_files;  // files that ranks of this tp group write; the group gathers them together
   for (const CheckpointFile& file : files)
     if (file.writer / mesh_.tp().size() == mesh_.dp().rank()) group_files.push_back(file);
   auto own = std::make_shared<RankFiles>(ctx, mesh_.tp(), world.rank(), group_files, contents.buffers);

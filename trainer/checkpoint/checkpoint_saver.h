@@ -1,12 +1,12 @@
 // trainer/checkpoint/checkpoint_saver.h: saves checkpoints while training continues.
 //
-// Every rank writes some of the files (file_layout.h) in its own thread. The thread first copies the tensors that this
-// rank writes. Values and moments change only when the optimizer updates them, so the copy is made during the next
-// step's forward and backward pass, and only the update waits for it. When all ranks have written their files, a thread
-// of the main rank commits the folder. The totals of each step tell all ranks whether a phase has ended on every rank,
-// so all of them call advance() after the same step.
+// Every rank writes its share of the files (file_layout.h) in a separate thread. The thread first copies the tensors
+// that the rank writes. Parameters and moments change only in the optimizer's update, so the thread copies during the
+// next step's forward and backward pass, and only the update waits for the copy. When all ranks have written their
+// files, a thread of the main rank commits the folder. The totals of each step tell all ranks whether every rank has
+// finished a phase, so all ranks call advance() after the same step.
 //
-// The threads call neither MPI nor CUDA, so start() copies tensors that are split over tp or are in a GPU's memory.
+// The threads call neither MPI nor CUDA, so start() copies tensors that are split over ranks or in a GPU's memory.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 
 namespace weft {
 
-struct CheckpointExtras {                         // small files with which a checkpoint is self-contained
+struct CheckpointExtras {                         // small files that make a checkpoint self-contained
   std::string config;                             // text of config.cfg
   std::map<std::string, std::string> files = {};  // the tokenizer models: name -> contents
 };
@@ -33,7 +33,7 @@ struct CheckpointContents {
   int64_t step;
   const ParamStore& params;
   const std::vector<FlatState>& buffers;
-  const nlohmann::json& state;  // only rank 0's is used, like the extras
+  const nlohmann::json& state;  // only rank 0's state and extras are used
   const CheckpointExtras& extras;
 };
 
@@ -47,10 +47,10 @@ class CheckpointSaver {
   CheckpointSaver(const CheckpointSaver&) = delete;
   CheckpointSaver& operator=(const CheckpointSaver&) = delete;
 
-  // Starts a checkpoint under `root`. All ranks call it. `after_commit` is called with the folder in the main rank's
-  // thread. With `yields`, the writing threads have a lower priority than computation. If the step's folder exists,
-  // throws an Error of kind io if it is intact and renames it to step-N.damaged-PID if it is damaged. REQUIRES: no save
-  // is in progress.
+  // Starts a checkpoint under `root`. All ranks call this function. The main rank's thread calls `after_commit` with
+  // the folder. With `yields`, the writing threads have a lower priority than computation. If the step's folder already
+  // exists, renames it to step-N.damaged-PID if it is damaged, and otherwise throws an Error of kind io. REQUIRES: no
+  // save is in progress.
   void start(Context& ctx, const std::string& root, const CheckpointContents& contents,
              std::function<void(const std::string&)> after_commit = {}, bool yields = false);
 
@@ -58,9 +58,9 @@ class CheckpointSaver {
   bool in_progress() const { return phase_ != Phase::none; }
   bool is_ready() const;  // true if this rank's part of the phase has ended, so advance() does not wait for it
 
-  // Waits until the phase has ended on all ranks. All ranks call it. Returns the folder after the last phase. If one
-  // rank fails, all ranks throw its Error, the save ends and the temporary folder is removed. Older checkpoints are
-  // untouched. The Error's kind is diverged if a value to be written is not finite.
+  // Waits until all ranks have finished the phase, and returns the folder after the last phase. All ranks call it. If
+  // one rank fails, all ranks throw its Error, the save ends and the temporary folder is removed. Older checkpoints do
+  // not change. The Error's kind is diverged if a value to be written is not finite.
   std::optional<std::string> advance();
   std::string finish();  // completes all remaining phases
 

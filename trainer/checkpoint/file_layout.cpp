@@ -26,7 +26,7 @@ struct Writer {
   int64_t load = 0;  // bytes assigned so far
 };
 
-// Assigns tensors to the writer `next` until it has its share, then to the writers after it. Updates `next`.
+// Assigns tensors to the writer `next` until this writer has its share, then to the following writers. Updates `next`.
 std::vector<CheckpointFile> cut(const TensorSources& tensors, Writer& next, int64_t share, int writers) {
   std::vector<CheckpointFile> files;
   for (const auto& tensor : tensors) {

@@ -12,10 +12,10 @@
 
 namespace weft {
 
-// A flat buffer laid out like ParamStore's values, on any device; some parameters may be absent. In its file each
-// tensor is named prefix + parameter name. If the state is sharded over dp, `flat` contains all of it only from
-// gather() until another state is gathered, and values written to `flat` take effect with take(). All ranks of the dp
-// group call gather() and take() together.
+// A flat buffer on any device with the layout of ParamStore's values. Some parameters may be absent. In files, the name
+// of a tensor is `prefix` followed by the parameter's name. If the state is sharded over dp, gather() assembles the
+// complete state in `flat`, where it stays until another state is gathered, and take() copies `flat` back into the
+// shards. All ranks of the dp group call gather() and take() together.
 struct FlatState {
   std::string kind;    // "model", "optimizer" or "average"
   std::string prefix;  // "" for values, "adam.m." for the first moment, "average." for the average
@@ -27,11 +27,11 @@ inline constexpr char kAverageKind[] = "average", kAveragePrefix[] = "average.";
 
 struct TensorSource {  // where this rank keeps its slice of a stored tensor
   const Param* param;
-  Tensor local;  // [n] of the buffer
+  Tensor local;  // slice [n] of the buffer
   const FlatState* state;
 };
 
-using TensorSources = std::map<std::string, TensorSource>;  // by name, in the order of a file
+using TensorSources = std::map<std::string, TensorSource>;  // by name, which is the order in a file
 using FileLayout = std::map<std::string, TensorSources>;    // by kind
 
 // Throws an Error of kind internal if a buffer is not laid out like the parameters or two tensors have the same name.
@@ -46,10 +46,10 @@ struct CheckpointFile {
   TensorSources tensors;
 };
 
-// Divides the tensors' bytes evenly among `ranks` writers, but gives each writer at least `smallest_share` bytes. Rank
-// 0 always writes the parameters, in the single file model.safetensors. The optimizer state is in optimizer.safetensors
-// or, if there are several writers, in optimizer-00001-of-00004.safetensors and so on. The average of the weights is
-// divided in the same way.
+// Divides the bytes of all tensors evenly among at most `ranks` writers, each of which gets at least `smallest_share`
+// bytes. Rank 0 always writes the parameters, in the single file model.safetensors. The optimizer state is in
+// optimizer.safetensors or, if there are several writers, in optimizer-00001-of-00004.safetensors and so on. The
+// average of the weights is divided in the same way.
 std::vector<CheckpointFile> divide_into_files(const FileLayout& layout, int ranks, int64_t smallest_share);
 
 int64_t stored_bytes(const std::vector<CheckpointFile>& files, int writer);

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Returns "nan at [3, 17] (not finite: 2 of 512 values)", with the index of the first one; "" if all are finite.
+// Returns, for example, "nan at [3, 17] (not finite: 2 of 512 values)" with the first index, or "" if all are finite.
 std::string describe_not_finite(const float* values, const std::vector<int64_t>& shape);
 
 }  // namespace weft

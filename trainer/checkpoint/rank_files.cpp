@@ -16,8 +16,8 @@ bool is_split(const TensorSource& source, const Communicator& tp) {
 void require_finite(const std::string& name, const std::vector<float>& values) {
   if (!describe_not_finite(values.data(), {static_cast<int64_t>(values.size())}).empty())
     fail(ErrorKind::diverged,
-         fmt::format("tensor '{}' holds a value that is not finite, so no checkpoint is written (a lower schedule.lr, "
-                     "a longer schedule.warmup or optimizer.clip_norm may help)",
+         fmt::format("tensor '{}' contains a value that is not finite, so no checkpoint is written: try a lower "
+                     "schedule.lr, a longer schedule.warmup or optimizer.clip_norm",
                      name));
 }
 
@@ -26,7 +26,7 @@ class SliceGatherer {
  public:
   SliceGatherer(Context& ctx, Communicator& tp) : ctx_(ctx), tp_(tp) {}
 
-  // Fills `global` on each rank that passes one (not nullptr). Every rank of tp calls it.
+  // Fills `global` on each rank where it is not nullptr. Every rank of tp calls this function.
   void gather(const TensorSource& source, std::vector<float>* global) {
     const ParamSpec& spec = source.param->spec;
     const int64_t n = source.param->numel();
@@ -51,7 +51,7 @@ RankFiles::RankFiles(Context& ctx, Communicator& tp, int own_rank, const std::ve
                      const std::vector<FlatState>& states) {
   SliceGatherer gatherer(ctx, tp);
   std::map<std::string, File> own;
-  for (const FlatState& state : states) {  // in the order of names within each file
+  for (const FlatState& state : states) {  // this order keeps the tensors of each file sorted by name
     if (state.gather) state.gather();
     for (const CheckpointFile& file : files) {
       const bool is_own = file.writer == own_rank;

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the public reader's limit
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // as in the public safetensors library
 constexpr uint64_t kLengthBytes = 8;
 
 uint64_t bytes_per_element(const std::string& dtype) {  // 0: unknown
@@ -38,20 +38,20 @@ class EntryReader {
   SafetensorsEntry read(const json& line, uint64_t data_bytes) const {
     if (!line.is_object() || line.size() != 3 || !line.contains("dtype") || !line.contains("shape") ||
         !line.contains("data_offsets"))
-      refuse("must have dtype, shape and data_offsets, and nothing else");
+      refuse("the header must contain its dtype, shape and data_offsets, and nothing else");
     SafetensorsEntry entry;
     if (!line["dtype"].is_string()) refuse("dtype is not a string");
     entry.dtype = line["dtype"].get<std::string>();
     const uint64_t bytes = shape_bytes(line["shape"], bytes_per_element(entry.dtype), entry);
     const json& offsets = line["data_offsets"];
-    if (!offsets.is_array() || offsets.size() != 2) refuse("data_offsets is not a pair");
+    if (!offsets.is_array() || offsets.size() != 2) refuse("data_offsets is not a pair of numbers");
     entry.begin = count(offsets[0], "data_offsets");
     entry.end = count(offsets[1], "data_offsets");
     if (entry.begin > entry.end || entry.end > data_bytes)
       refuse(fmt::format("data_offsets [{}, {}] are outside the {} bytes of data", entry.begin, entry.end, data_bytes));
     if (entry.end - entry.begin != bytes)
-      refuse(fmt::format("{} bytes of data, but dtype {} and shape {} need {}", entry.end - entry.begin, entry.dtype,
-                         str(entry.shape), bytes));
+      refuse(fmt::format("data_offsets span {} bytes, but dtype {} and shape {} need {}", entry.end - entry.begin,
+                         entry.dtype, str(entry.shape), bytes));
     return entry;
   }
 
@@ -81,7 +81,7 @@ class EntryReader {
   const std::string& name_;
 };
 
-// Throws an Error unless the ranges cover each byte of the data exactly once.
+// Throws an Error unless the data_offsets of all tensors cover each byte of the data exactly once.
 void check_ranges(const std::string& path, const SafetensorsEntries& entries, uint64_t bytes) {
   std::vector<const std::pair<const std::string, SafetensorsEntry>*> order;
   for (const auto& item : entries) order.push_back(&item);
@@ -97,8 +97,8 @@ void check_ranges(const std::string& path, const SafetensorsEntries& entries, ui
     position = item->second.end;
   }
   if (position != bytes)
-    fail(ErrorKind::checkpoint,
-         fmt::format("{}: {} bytes of data, but the header describes {} bytes", path, bytes, position));
+    fail(ErrorKind::checkpoint, fmt::format("{}: the file contains {} bytes of data, but its header describes {} bytes",
+                                            path, bytes, position));
 }
 
 void check_metadata(const std::string& path, const json& metadata) {
@@ -109,7 +109,7 @@ void check_metadata(const std::string& path, const json& metadata) {
 
 float widened_bf16(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
 
-float widened_f16(uint16_t x) {  // 1 sign, 5 exponent, 10 fraction
+float widened_f16(uint16_t x) {  // 1 sign bit, 5 exponent bits, 10 fraction bits
   const uint32_t exponent = (x >> 10) & 31, fraction = x & 1023, sign = static_cast<uint32_t>(x & 0x8000) << 16;
   if (exponent == 0) return std::copysign(std::ldexp(static_cast<float>(fraction), -24), sign ? -1.0f : 1.0f);
   const uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
@@ -169,7 +169,7 @@ SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t 
 SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expected) : file_(path) {
   if (expected) file_.verify(*expected);
   if (file_.size() < kLengthBytes)
-    fail(ErrorKind::checkpoint, fmt::format("{}: {} bytes are too short for a safetensors file", path, file_.size()));
+    fail(ErrorKind::checkpoint, fmt::format("{} is too short for a safetensors file: {} bytes", path, file_.size()));
   uint64_t length = 0;
   file_.read(0, &length, kLengthBytes);
   if (length > kMaxHeaderBytes || length > file_.size() - kLengthBytes)
@@ -183,13 +183,13 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expe
 
 void SafetensorsFile::read(const std::string& name, float* out) const {
   const auto it = entries_.find(name);
-  if (it == entries_.end()) fail(ErrorKind::checkpoint, fmt::format("{}: no tensor '{}'", path(), printable(name)));
+  if (it == entries_.end()) fail(ErrorKind::checkpoint, fmt::format("{} lacks tensor '{}'", path(), printable(name)));
   const SafetensorsEntry& entry = it->second;
   const uint64_t begin = data_begin_ + entry.begin, bytes = entry.end - entry.begin;
   if (entry.dtype == "F32") return file_.read(begin, out, bytes);
   if (entry.dtype != "F16" && entry.dtype != "BF16")
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' is {}; only F32, F16 and BF16 can be loaded: save it as F32", path(),
+         fmt::format("{}: tensor '{}' has dtype {}, but only F32, F16 and BF16 can be loaded: save it as F32", path(),
                      printable(name), entry.dtype));
   std::vector<uint16_t> narrow(bytes / sizeof(uint16_t));
   file_.read(begin, narrow.data(), bytes);

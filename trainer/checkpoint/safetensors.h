@@ -36,17 +36,17 @@ class SafetensorsWriter {  // writes F32 tensors in byte order of their names
 
 using SafetensorsEntries = std::map<std::string, SafetensorsEntry>;
 
-// Parses the JSON header of a file, which `data_bytes` bytes of data follow. Error messages contain `path`.
+// Parses the JSON header of a file with `data_bytes` bytes of data after the header. Error messages contain `path`.
 SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t data_bytes, const std::string& path);
 
 class SafetensorsFile {
  public:
-  // Verifies the file's digest, if `expected` is given, before it parses the header.
+  // If `expected` is given, verifies the file's digest before parsing the header.
   explicit SafetensorsFile(const std::string& path, const FileDigest* expected = nullptr);
 
   const std::string& path() const { return file_.path(); }
   const SafetensorsEntries& entries() const { return entries_; }
-  void read(const std::string& name, float* out) const;  // returns F32; F16 and BF16 are widened exactly
+  void read(const std::string& name, float* out) const;  // writes f32 values to `out`; widens F16 and BF16 exactly
 
  private:
   CheckedReader file_;

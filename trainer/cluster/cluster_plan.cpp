@@ -14,13 +14,13 @@ constexpr int64_t kMaxRanks = 1 << 20, kMaxTokens = 1 << 24;
 
 void check(const PlanRequest& r) {
   if (r.ranks < 1 || r.ranks > kMaxRanks)
-    fail(ErrorKind::usage, fmt::format("ranks = {}: must be between 1 and {}", r.ranks, kMaxRanks));
+    fail(ErrorKind::usage, fmt::format("ranks = {} must be between 1 and {}", r.ranks, kMaxRanks));
   if (r.tokens < 0 || r.tokens > kMaxTokens)
-    fail(ErrorKind::usage, fmt::format("tokens-per-rank = {}: must be between 0 and {}", r.tokens, kMaxTokens));
+    fail(ErrorKind::usage, fmt::format("tokens-per-rank = {} must be between 0 and {}", r.tokens, kMaxTokens));
   if (r.valid_sentences < 0)
-    fail(ErrorKind::usage, fmt::format("valid-sentences = {}: must be 0 or more", r.valid_sentences));
+    fail(ErrorKind::usage, fmt::format("valid-sentences = {} must be at least 0", r.valid_sentences));
   if (!(r.target_tokens >= 0))
-    fail(ErrorKind::usage, fmt::format("target-tokens = {}: must be 0 or more", r.target_tokens));
+    fail(ErrorKind::usage, fmt::format("target-tokens = {} must be at least 0", r.target_tokens));
   check_machine(r.machine, r.ranks);
 }
 
@@ -44,7 +44,7 @@ GridStep predict(const PlanRequest& r, int64_t dp, int64_t tp, const GradientExc
   return predict_grid(r.machine, grid_config(r, dp, tp, exchange), exchange, r.valid_sentences);
 }
 
-std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // returns each tp that ranks and model allow
+std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // returns each tp that the ranks and the model allow
   std::vector<int64_t> all;
   for (int64_t tp = 1; tp <= std::min(r.ranks, r.config.model.heads); ++tp) {
     if (r.ranks % tp != 0 || (r.tp != 0 && tp != r.tp)) continue;
@@ -57,7 +57,7 @@ std::vector<int64_t> widths_of_tp(const PlanRequest& r) {  // returns each tp th
   }
   if (all.empty())
     fail(ErrorKind::usage,
-         fmt::format("tp = {}: {} ranks cannot form a grid with this tp; tp = 0 compares all grids", r.tp, r.ranks));
+         fmt::format("tp = {}: {} ranks cannot form a grid with this tp; use --tp 0 for all grids", r.tp, r.ranks));
   return all;
 }
 

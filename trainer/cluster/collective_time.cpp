@@ -9,7 +9,7 @@ namespace {
 
 double log2_up(int64_t n) { return n > 1 ? std::ceil(std::log2(static_cast<double>(n))) : 0; }
 
-// Returns the seconds per byte sent by a rank along the ring.
+// Returns the seconds per byte that a rank sends along the ring.
 double seconds_a_byte(const Machine& m, const Group& g) {
   const double within = g.of_node > 1 ? 1 / m.node.bandwidth : 0;
   const double between = g.nodes() > 1 ? 1 / (static_cast<double>(g.of_node) * m.network.bandwidth) : 0;

@@ -12,23 +12,23 @@ struct Group {
   int64_t nodes() const { return (ranks + of_node - 1) / of_node; }
 };
 
-// Return the tp group and the dp group of a grid in which tp ranks are neighbors (parallel/mesh.h).
+// Return the tp group and the dp group of a grid in which the ranks of a tp group are neighbors (parallel/mesh.h).
 Group tp_group(const Machine& machine, int64_t tp);
 Group dp_group(const Machine& machine, int64_t dp, int64_t tp);
 
-// Return the latency plus the time of `bytes` on the slowest link. A link carries 2(N-1)/N of the bytes in an
-// all-reduce, half of that in a reduce-scatter or an all-gather (Patarasuk & Yuan 2009), and all bytes in a broadcast.
-// The ranks of a node share its links to other nodes. Latencies follow NCCL (src/graph/tuning.cc). A ring takes 2(N-1)
-// hops for an all-reduce and N-1 otherwise, and hops between nodes take longer. A tree takes two hops per other rank of
-// the node and per doubling of nodes. An all-reduce uses ring or tree, whichever is faster; others use rings.
+// Return the latency plus the transfer time on the slowest link. Of `bytes`, a link carries 2(N-1)/N in an all-reduce
+// of N ranks, (N-1)/N in a reduce-scatter or an all-gather (Patarasuk & Yuan 2009), and all in a broadcast. The ranks
+// of a node share its links to other nodes. Latencies follow NCCL (src/graph/tuning.cc). A ring takes 2(N-1) hops for
+// an all-reduce and N-1 otherwise, and hops between nodes take longer. A tree takes two hops per other rank of the node
+// and two per doubling of nodes. An all-reduce uses the faster of ring and tree, and other collectives use rings.
 double all_reduce_seconds(const Machine& machine, const Group& group, double bytes);
 double reduce_scatter_seconds(const Machine& machine, const Group& group, double bytes);  // bytes of the whole tensor
 double all_gather_seconds(const Machine& machine, const Group& group, double bytes);      // bytes of the whole tensor
 double broadcast_seconds(const Machine& machine, const Group& group, double bytes);
 
-double sent_bytes(const Group& group, double bytes);  // bytes sent by a rank in a ring all-reduce
+double sent_bytes(const Group& group, double bytes);  // bytes that a rank sends in a ring all-reduce
 
-// Returns the time to exchange a few numbers per rank between the hosts' processes over MPI.
+// Returns the time in which the processes on the hosts exchange a few numbers per rank over MPI.
 double host_exchange_seconds(const Machine& machine, int64_t ranks, double bytes_of_a_rank);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/cluster/grid_step.cpp: times the ops and collectives of a rank and adds them up to a step.
+// trainer/cluster/grid_step.cpp: predicts the time of a step from a rank's ops and collectives.
 #include "trainer/cluster/grid_step.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using Op = OpTrace::Op;
 
 constexpr double kPlannedRows = 4096;  // rows of the block to which processor.planner refers
 
-// Times the ops and collectives of a rank.
+// Predicts the times of a rank's ops and collectives.
 class RankTimes {
  public:
   RankTimes(const Machine& m, const RunConfig& c)
@@ -34,8 +34,8 @@ class RankTimes {
 
   const Group& dp() const { return dp_; }
 
-  // Returns the time of the busiest rank's blocks, in units of a block during which all ranks compute. Its last block
-  // is faster if ranks share cores and other ranks have no block left.
+  // Returns the time of the busiest rank's blocks, divided by the time of a block while all ranks compute. The last
+  // block is faster if ranks share cores and other ranks have no block left.
   double passes(int64_t blocks) const { return static_cast<double>(blocks - 1) + last_share_; }
 
   double start_of_block() const { return sharing_ * m_.processor.block_seconds; }
@@ -47,11 +47,11 @@ class RankTimes {
   }
 
   double update(const Op& op) const {
-    if (op.cost.flops > 0) return seconds(op);  // Muon's products
+    if (op.cost.flops > 0) return seconds(op);  // Muon's matrix products
     return sharing_ * op.cost.bytes / m_.processor.update_bandwidth;
   }
 
-  // Returns the seconds to convert all gradients to the wire type, and the gradients that this rank uses back to f32.
+  // Returns the seconds in which a rank converts all gradients to the wire type, and its own gradients back to f32.
   double casts(double parameters, const GradientExchange& exchange) const {
     if (exchange.wire == DType::f32 || dp_.ranks == 1) return 0;
     const double updated = exchange.sharded ? parameters / static_cast<double>(dp_.ranks) : parameters;
@@ -64,8 +64,8 @@ class RankTimes {
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
-  // Returns the seconds of Muon's exchange. GPUs send all parts at the same time; CPUs send them one after the other
-  // (Communicator::all_gather_v).
+  // Returns the seconds in which ranks exchange Muon's updates. GPUs send all parts at the same time, but CPUs send the
+  // parts one after the other (Communicator::all_gather_v).
   double exchange(const Op& op) const {
     if (is_tp_collective(op.name)) return tp_sum(op);
     if (m_.is_gpu()) return weights(op.cost.bytes);
@@ -76,7 +76,7 @@ class RankTimes {
   }
 
  private:
-  // Returns the ranks per core while `dp_ranks` dp ranks compute.
+  // Returns the number of ranks per core while `dp_ranks` dp ranks compute.
   double ranks_of_core(int64_t dp_ranks) const {
     if (m_.node.cores == 0) return 1;
     const auto ranks = static_cast<double>(std::min(dp_ranks * tp_.ranks, m_.node.ranks));
@@ -95,15 +95,15 @@ class RankTimes {
   double last_share_ = 1;  // time of a rank's last block relative to its other blocks
 };
 
-// Weights are gathered bucket by bucket during the next forward pass. The pass waits for the first bucket before it
-// starts, and at its end for the buckets that are not yet gathered.
+// The ranks gather the weights bucket by bucket during the next forward pass. The pass starts after the first bucket.
+// At its end, the pass waits for the buckets that are still missing.
 Timeline gather_beside(double forward, double gather, int64_t buckets, double lost) {
   if (gather == 0 || buckets == 0) return {};
   const double first = gather / static_cast<double>(buckets), hidden = std::min(gather - first, forward);
   return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
 }
 
-// Training waits while a save copies from a GPU. Files are then written during training, until the next save at most.
+// Training waits while a save copies tensors from a GPU. The next save waits until the files have been written.
 double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
   if (c.train.save_every == 0) return 0;
   const double bytes = 3 * sizeof(float) * parameters, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);
@@ -115,7 +115,7 @@ double save_seconds(const Machine& m, const RunConfig& c, double parameters, dou
 
 double validation_seconds(const Machine& m, const RunConfig& c, double forward, int64_t sentences, double tokens) {
   if (!validates(c)) return 0;
-  constexpr double kTokensOfSentence = 28;  // as in the synthetic blocks, eos included
+  constexpr double kTokensOfSentence = 28;  // as in the synthetic blocks, with eos
   const auto all = static_cast<double>(sentences), dp = static_cast<double>(c.parallel.dp);
   const double blocks = std::ceil(all * kTokensOfSentence / tokens / dp);
   const double translated = c.train.validate_bleu < 0 ? all : std::min(all, double(c.train.validate_bleu));
@@ -129,7 +129,7 @@ int64_t whole_parameters(const RunConfig& c) {
   return params.global_numel();
 }
 
-// The ops of a rank and their times.
+// Contains a rank's ops and predicts their times.
 struct Work {
   const Machine& machine;
   RunConfig config;
@@ -174,7 +174,7 @@ struct Work {
     return synthetic_step(c, 0, 1);
   }
 
-  // A sharded optimizer keeps the model's vectors replicated on each rank, in f32.
+  // With a sharded optimizer, only matrices use the wire type. Each rank has all vectors, whose gradients stay in f32.
   double wire_bytes(const Op& op) const {
     const bool rounded = !exchange.sharded || op.name == std::string_view(kDpReduceScatter);
     return rounded ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
@@ -194,7 +194,7 @@ struct Work {
     return timed;
   }
 
-  // Returns the bytes of each bucket's rounded weights, which a sharded optimizer gathers.
+  // Returns for each bucket the bytes of the rounded weights that a sharded optimizer gathers.
   std::vector<double> gathers() const {
     std::vector<double> bytes;
     const auto copy = static_cast<double>(config.train.precision == Precision::f32 ? sizeof(float) : 2);
@@ -266,10 +266,9 @@ RunConfig resolve_grid_config(RunConfig c, const Machine& machine, int64_t dp, i
   if (c.train.precision == Precision::automatic)
     c.train.precision = measured == Precision::automatic ? Precision::bf16 : measured;
   if (measured != Precision::automatic && measured != c.train.precision)
-    fail(ErrorKind::usage,
-         fmt::format("the rates of this machine were measured in {0}, but train.precision = {1}: measure them with "
-                     "weft bench --machine --precision={1}",
-                     name_of_enum(measured), name_of_enum(c.train.precision)));
+    fail(ErrorKind::usage, fmt::format("the rates of this machine were measured in {0}, but train.precision is {1}: "
+                                       "measure them again with `weft bench --machine --precision={1}`",
+                                       name_of_enum(measured), name_of_enum(c.train.precision)));
   if (c.train.cuda_graph == CudaGraph::automatic)
     c.train.cuda_graph = machine.is_gpu() ? CudaGraph::on : CudaGraph::off;
   for (int64_t* vocabulary : {&c.model.source_vocabulary, &c.model.target_vocabulary})

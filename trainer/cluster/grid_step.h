@@ -1,4 +1,4 @@
-// trainer/cluster/grid_step.h: predicts step time, memory and traffic of a rank in a dp x tp grid.
+// trainer/cluster/grid_step.h: predicts the step time, memory and network traffic of a rank in a dp x tp grid.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace weft {
 
-// How gradients are exchanged over dp (parallel.zero and parallel.gradient_type). Training uses a 16-bit type only with
-// a sharded optimizer, but predictions allow it without one.
+// Describes how dp ranks exchange gradients (parallel.zero, parallel.gradient_type). Training supports a 16-bit wire
+// type only with a sharded optimizer, but predictions support this type in every case.
 struct GradientExchange {
-  bool sharded = false;  // reduce-scatter, an optimizer for a share of the parameters, all-gather of rounded weights
+  bool sharded = false;  // gradients are reduce-scattered, each rank updates a share, and rounded weights are gathered
   DType wire = DType::f32;
   bool operator==(const GradientExchange&) const = default;
 };
@@ -20,7 +20,7 @@ GradientExchange exchange_of(const ParallelConfig& parallel);
 
 struct Traffic {               // per rank and step
   int64_t dp_collectives = 0;  // for gradients, and for a sharded optimizer's weights or Muon's updates
-  int64_t tp_sums = 0;         // sums and gathers of tensor parallelism
+  int64_t tp_sums = 0;         // number of sums and gathers of tensor parallelism
   double gradient_bytes = 0;   // bytes of the gradients in the wire type
   double weight_bytes = 0;     // bytes of gathered weights, or of Muon's updates
   double tp_bytes = 0;
@@ -32,13 +32,13 @@ struct Traffic {               // per rank and step
 struct StepSeconds {                  // for the rank with the most blocks, for which the other ranks wait
   double compute = 0;                 // forward and backward passes of all blocks
   double tp = 0;                      // collectives of tensor parallelism
-  double exposed = 0;                 // exchange of gradients that computation does not hide
+  double exposed = 0;                 // part of the gradient exchange that computation does not hide
   double slowed = 0;                  // slowdown of computation during the exchange
-  double optimizer = 0;               // zeroing, norm, update
+  double optimizer = 0;               // zeroing the gradients, gradient norm, update
   double host = 0;                    // exchange of totals between the hosts
   double spread = 0;                  // waits for the slowest rank
   double planner = 0;                 // planning and reading blocks, in parallel with the rest
-  double saves = 0, validations = 0;  // shares per step
+  double saves = 0, validations = 0;  // average time per step
   double device() const { return compute + tp + exposed + slowed + optimizer + host + spread; }
   double step() const { return device() > planner ? device() : planner; }
   double total() const { return step() + saves + validations; }
@@ -58,9 +58,9 @@ struct GridStep {
   double tokens_per_second() const { return static_cast<double>(target_tokens) / seconds.total(); }
 };
 
-inline constexpr int64_t kPlannedVocabulary = 32768;  // default vocabulary size
+inline constexpr int64_t kPlannedVocabulary = 32768;  // replaces a vocabulary size of 0
 
-// Fills in the options that depend on the data, for this grid. Throws the same Errors of kind usage as training.
+// Resolves the options for this grid, without data. Throws the same Errors of kind usage as training.
 RunConfig resolve_grid_config(RunConfig config, const Machine& machine, int64_t dp, int64_t tp,
                               const GradientExchange& exchange);
 

@@ -11,7 +11,7 @@ namespace {
 
 void require_positive(double value, const char* key, const char* use) {
   if (value > 0) return;
-  fail(ErrorKind::usage, fmt::format("{} is missing: give a value above 0, which is needed to predict {}", key, use));
+  fail(ErrorKind::usage, fmt::format("{} must be above 0 to predict {}: set it in the machine file", key, use));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr EnumNames<ConstantOrigin, 4> enum_names(ConstantOrigin) {
   return {{{"assumed", ConstantOrigin::assumed},
            {"given", ConstantOrigin::given},  // from a data sheet, a publication, or the user
            {"measured", ConstantOrigin::measured},
-           {"fitted", ConstantOrigin::fitted}}};  // to measured times of complete steps
+           {"fitted", ConstantOrigin::fitted}}};  // fitted to measured times of steps
 }
 
 // A number and its origin, written as "45e9 assumed". If the text contains only a number, the origin is `given`.
@@ -25,7 +25,7 @@ struct Constant {
 
   operator double() const { return value; }
   template <std::integral T>
-  operator T() const = delete;          // a share would become 0
+  operator T() const = delete;          // a fraction would become 0
   bool parse(const std::string& text);  // changes nothing and returns false if the text is not valid (kAllowed)
   std::string text() const;
   static constexpr char kAllowed[] =
@@ -39,15 +39,15 @@ struct ProcessorConfig {  // for one rank
 
   template <typename V>
   void fields(V& v) {
-    v("precision", precision, "train.precision in which the rates below were measured; auto = any");
-    v("flops", flops, "FLOP/s: FLOPs of matrix products and attention per second of forward and backward passes");
-    v("block_seconds", block_seconds, "additional seconds per block");
-    v("update_bandwidth", update_bandwidth, "bytes per second read and written by zeroing, norm and Adam");
-    v("memory", memory, "memory of a GPU in bytes; 0 = no check of the memory, and for CPUs");
-    v("copy_bandwidth", copy_bandwidth, "bytes per second copied from a GPU to its host; 0 = they share memory");
+    v("precision", precision, "train.precision of the rates below; auto = the rates hold for any precision");
+    v("flops", flops, "FLOP/s in forward and backward passes, counting only matrix products and attention");
+    v("block_seconds", block_seconds, "constant overhead per block, in seconds");
+    v("update_bandwidth", update_bandwidth, "bytes/s that zeroing, gradient norm and Adam read and write");
+    v("memory", memory, "memory of a GPU in bytes; 0 = the ranks run on CPUs, and memory is not checked");
+    v("copy_bandwidth", copy_bandwidth, "bytes per second copied from a GPU to its host; 0 = both share memory");
     v("lost_to_collectives", lost_to_collectives,
-      "share of its speed that computation loses while a collective runs; 1 = all of it (no overlap)");
-    v("sentences", sentences, "sentences per second translated by a rank in validations");
+      "fraction of its speed that computation loses while a collective runs; 1 = no overlap");
+    v("sentences", sentences, "sentences per second that a rank translates in validations");
     v("planner", planner, "CPU seconds to plan and read a block of 4,096 rows, in parallel with computation");
   }
 };
@@ -58,11 +58,11 @@ struct NodeConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("ranks", ranks, "ranks per node, usually its number of GPUs");
-    v("cores", cores, "cores shared by the ranks of a node; 0 = each rank has its own processor");
-    v("bandwidth", bandwidth, "bytes per second sent by a rank within its node in collectives (bus bandwidth)");
+    v("ranks", ranks, "ranks per node, usually the number of GPUs per node");
+    v("cores", cores, "cores that the ranks of a node share; 0 = each rank has its own processor");
+    v("bandwidth", bandwidth, "bytes per second that a rank sends within its node in collectives (bus bandwidth)");
     v("latency", latency, "seconds to start a collective");
-    v("hop", hop, "seconds per hop between ranks of a node in a collective");
+    v("hop", hop, "seconds per hop between two ranks of a node in a collective");
   }
 };
 
@@ -71,10 +71,10 @@ struct NetworkConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("bandwidth", bandwidth, "bytes per second sent by a rank to other nodes");
-    v("hop", hop, "seconds per hop between nodes in a collective; a tree has two hops per doubling of nodes");
+    v("bandwidth", bandwidth, "bytes per second that a rank sends to other nodes");
+    v("hop", hop, "seconds per hop between two nodes in a collective; a tree has two hops per doubling of the nodes");
     v("host_latency", host_latency, "seconds per message between hosts; an exchange takes log2(ranks) messages");
-    v("spread", spread, "seconds per step that ranks wait for the slowest rank, for each doubling of nodes");
+    v("spread", spread, "seconds per step that ranks wait for the slowest rank, per doubling of the number of nodes");
   }
 };
 
@@ -94,7 +94,7 @@ struct Machine {
   NetworkConfig network;
   DiskConfig disk;
 
-  bool is_gpu() const { return processor.memory > 0; }  // has its own memory
+  bool is_gpu() const { return processor.memory > 0; }  // only GPUs have their own memory
 
   template <typename V>
   void sections(V& v) {

@@ -35,7 +35,7 @@ void measure_processor(const BenchReport& report, ProcessorConfig& into) {
   double flops = 0, update_flops = 0, bytes = 0;
   for (const OpTrace::Op& op : ops.block) flops += static_cast<double>(blocks) * op.cost.flops;
   for (const OpTrace::Op& op : ops.step) {
-    update_flops += op.cost.flops;  // Muon's products, assumed to be as fast as other products
+    update_flops += op.cost.flops;  // Muon's matrix products, assumed to be as fast as others
     bytes += op.cost.flops > 0 ? 0 : op.cost.bytes;
   }
   const StepTimes& step = report.step;
@@ -44,7 +44,7 @@ void measure_processor(const BenchReport& report, ProcessorConfig& into) {
   into.update_bandwidth = measured(bytes / (seconds_of(step.phases, "optimizer") - update_flops / into.flops));
 }
 
-// The smallest tensor shows the latency, and the largest one the bandwidth through memory, as for gradients.
+// The smallest tensor gives the latency. The largest tensor exceeds caches, as gradients do, and gives the bandwidth.
 void measure_links(const BenchReport& report, Machine& into) {
   if (report.all_reduce.empty()) return;
   const auto by_bytes = [](const AllReduceRate& a, const AllReduceRate& b) { return a.bytes < b.bytes; };
@@ -64,7 +64,7 @@ Machine measured_machine(const BenchReport& report) {
   if (report.own.device == Device::cpu) {
     const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
     machine.node.cores = std::max<int64_t>(1, cores / report.threads);
-    machine.processor.lost_to_collectives = {.value = 1, .origin = ConstantOrigin::assumed};  // which use these cores
+    machine.processor.lost_to_collectives = {.value = 1, .origin = ConstantOrigin::assumed};  // they use the same cores
   }
   machine.processor.precision = report.config.train.precision;
   measure_processor(report, machine.processor);

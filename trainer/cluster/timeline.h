@@ -1,4 +1,4 @@
-// trainer/cluster/timeline.h: places a block's passes and collectives in time.
+// trainer/cluster/timeline.h: computes how a block's computation and collectives overlap in time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct TimedOp {  // in program order; a collective is listed where it starts
   double seconds = 0;
 };
 
-struct Timeline {      // seconds
+struct Timeline {      // all times in seconds
   double compute = 0;  // without collectives
   double tp = 0;       // collectives of tensor parallelism, for which computation waits
   double dp = 0;       // all-reduces of gradients, during and after computation
@@ -22,7 +22,7 @@ struct Timeline {      // seconds
   double total() const { return compute + tp + exposed + slowed; }
 };
 
-// Collectives run one after the other on one stream (parallel/nccl/stream.h). `lost`: processor.lost_to_collectives.
+// Collectives run one after the other on one stream (parallel/nccl/stream.h). `lost` is processor.lost_to_collectives.
 Timeline timeline_of(const std::vector<TimedOp>& ops, double lost);
 
 }  // namespace weft

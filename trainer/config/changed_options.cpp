@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kNotGiven = "not given";
 
-// True for the option that stands for a complete stage, or its schedule, if only one of the configurations has it.
+// True for the option that represents a complete stage or schedule that only one of the configurations contains.
 bool begins_stage_or_schedule(const std::string& option) {
   return option.starts_with("stage.") && (option.ends_with(".mix") || option.ends_with(".schedule.kind"));
 }
@@ -20,7 +20,7 @@ bool decays_until_its_end(const ScheduleConfig& s) {  // until the end of the st
   return s.decay_steps == 0 && decays(s.kind);
 }
 
-// Decides which options shape the training of a run whose first `num_stages` stages have started.
+// Decides which options affect the training of a run whose first `num_stages` stages have started.
 class TrainingOptions {
  public:
   TrainingOptions(const RunConfig& from, const RunConfig& to, size_t num_stages)
@@ -49,25 +49,26 @@ class TrainingOptions {
 
   size_t num_past_;
   std::vector<std::string> begun_, past_;     // "stage.NAME."; begun_ lists stages of both configurations
-  const ScheduleConfig* schedule_;            // current schedule: of the last stage that has one, or the run's
-  const StageConfig* of_schedule_ = nullptr;  // the stage with that schedule
+  const ScheduleConfig* schedule_;            // of the last started stage that has a schedule, or of the run
+  const StageConfig* of_schedule_ = nullptr;  // the stage with this schedule
 };
 
 const char* reason_to_refuse(OnResume on_resume) {
   if (on_resume == OnResume::order) return "the run could not continue at its position in the data";
   if (on_resume == OnResume::optimizer) return "the optimizer state would not fit";
-  return on_resume == OnResume::model ? "its parameters belong to a different model" : nullptr;
+  return on_resume == OnResume::model ? "the parameters would belong to a different model" : nullptr;
 }
 
-// A checkpoint of a schedule-free run contains y and z. The average x is computed from them with the beta1 that the run
-// used (docs/optimizers.md).
+// A checkpoint of a schedule-free run contains y and z. The average x is computed from y and z with the beta1 that the
+// run used (docs/optimizers.md).
 void require_same_average(const RunConfig& from, const RunConfig& to) {
   const auto is_free = [](const RunConfig& c) { return c.optimizer.kind == OptimizerKind::schedule_free; };
   if (is_free(from) && is_free(to) && from.optimizer.beta1 != to.optimizer.beta1)
     fail(ErrorKind::usage,
-         fmt::format("optimizer.beta1 = {} cannot become {} in a run with optimizer.kind = schedule_free, whose "
-                     "average depends on it: use the old value, or start a new run from its weights (train.init)",
-                     from.optimizer.beta1, to.optimizer.beta1));
+         fmt::format(
+             "optimizer.beta1 = {} cannot change to {} in a run with optimizer.kind = schedule_free, because the "
+             "average depends on beta1: use the old value, or start a new run from the old weights (train.init)",
+             from.optimizer.beta1, to.optimizer.beta1));
 }
 
 }  // namespace
@@ -94,10 +95,9 @@ void require_resumable(const RunConfig& from, const RunConfig& to, size_t num_st
   const std::vector<ChangedOption> changed = changed_options(from, to);
   for (const ChangedOption& o : changed)
     if (const char* reason = reason_to_refuse(o.on_resume))
-      fail(ErrorKind::usage,
-           fmt::format("the run started with {} = {}, but it is now {}: {}; use the old value, a different "
-                       "--train.output, or --train.fresh=true",
-                       o.name, printable(o.from), printable(o.to), reason));
+      fail(ErrorKind::usage, fmt::format("the run started with {} = {}, but the new value is {}, so {}; use the old "
+                                         "value, a different --train.output, or --train.fresh=true",
+                                         o.name, printable(o.from), printable(o.to), reason));
   const TrainingOptions options(from, to, num_stages);
   std::string list;
   for (const ChangedOption& o : changed)
@@ -113,7 +113,7 @@ void require_same_model(const ModelConfig& in_folder, const ModelConfig& now, co
   const RunConfig before{.model = in_folder}, own{.model = now};
   for (const ChangedOption& o : changed_options(before, own))
     if (o.on_resume == OnResume::model)
-      fail(ErrorKind::usage, fmt::format("the model in {} has {} = {}, but this run has {}: use the value of the model",
+      fail(ErrorKind::usage, fmt::format("the model in {} has {} = {}, but this run has {}: use the model's value",
                                          folder, o.name, printable(o.from), printable(o.to)));
 }
 

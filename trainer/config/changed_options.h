@@ -1,4 +1,4 @@
-// trainer/config/changed_options.h: compares configurations, and decides which options may change on resuming.
+// trainer/config/changed_options.h: compares configurations, and decides which options may change when a run resumes.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ struct ChangedOption {
   OnResume on_resume;
 };
 
-// Returns the options with different values, in the order of `to`. If only one configuration has a stage of the data,
-// or a schedule for it, the stage or schedule is listed as its first option, with "not given" as the other value.
+// Returns the options whose values differ, in the order of `to`. If only one configuration contains a stage or its
+// schedule, only the first option of this stage or schedule is listed, with "not given" as the other value.
 std::vector<ChangedOption> changed_options(const RunConfig& from, const RunConfig& to);
 
-// Throws an Error of kind usage that names options that have changed since a run started but must not. First it checks
-// options that no run can change (OnResume) and then, unless `allow_changes`, options that change the training: those
-// marked as such and, for the `num_stages` stages that have started, their schedules, the ends of all but the last
-// stage, and the steps over which the last one decays.
+// Throws an Error of kind usage that names options that have changed since the run started but must not change. First
+// checks the options that no run may change (OnResume). Then, unless `allow_changes`, checks the options that affect
+// the training: options marked `retrains` and, for the `num_stages` started stages, their schedules, the ends of all
+// but the last stage, and the steps over which the last schedule decays.
 void require_resumable(const RunConfig& from, const RunConfig& to, size_t num_stages, bool allow_changes);
 
-// Throws an Error of kind usage that names an option with which the model of a checkpoint in `folder` differs from this
-// run's, even if all tensors have the same names and shapes.
+// Throws an Error of kind usage that names an option whose value differs between this run's model and the model of the
+// checkpoint in `folder`, even if all tensors have the same names and shapes.
 void require_same_model(const ModelConfig& in_folder, const ModelConfig& now, const std::string& folder);
 
 }  // namespace weft

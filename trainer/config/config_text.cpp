@@ -26,23 +26,23 @@ constexpr size_t kLongestQuote = 200;
 
 constexpr size_t kLargestFile = 1 << 20;  // bytes, far more than any configuration needs
 
-// Rejects binary files, because messages with their content could disturb a terminal.
+// Rejects binary files, because messages that quote them could disturb a terminal.
 void require_text(const std::string& text, const std::string& file_name) {
   const bool control = std::any_of(text.begin(), text.end(), [](unsigned char c) {
     return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
   });
   if (text.size() > kLargestFile || control || find_invalid_utf8(text) != std::string::npos)
-    fail(ErrorKind::usage, fmt::format("{} is not a configuration file: a .cfg is a small text file", file_name));
+    fail(ErrorKind::usage,
+         fmt::format("{} is not a configuration file: a .cfg is UTF-8 text of at most 1 MiB", file_name));
 }
 
-// Rejects values that would not read back equal. For example, a `#` would cut off the rest of a value.
+// Rejects a value that would be read back differently. For example, a `#` would start a comment.
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
-    fail(ErrorKind::usage,
-         fmt::format("{} = '{}': a value in a .cfg cannot contain '#', line ends or outer spaces; use "
-                     "a different path, or put the command into a script",
-                     field.key, value));
+    fail(ErrorKind::usage, fmt::format("{} = '{}': a value in a .cfg cannot contain '#' or line ends, or start or end "
+                                       "with a space; use a different path, or put the command into a script",
+                                       field.key, value));
 }
 
 std::string unknown_key(const std::string& key, const std::vector<Field>& fields, const std::string& command) {

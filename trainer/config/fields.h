@@ -1,8 +1,8 @@
-// trainer/config/fields.h: lists a struct's options by name and as text, for command line, .cfg files and --help.
+// trainer/config/fields.h: lists a struct's options, with values as text, for the command line, .cfg files and --help.
 //
-// A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field is bound to a member. set()
-// parses a text into it, or throws an Error with the allowed values. get() returns a text that set() reads back equal.
-// REQUIRES: the struct outlives its Fields.
+// A struct lists its fields once, in fields(v) (trainer/config/run_config.h). Each Field refers to a member. set()
+// parses a text into the member, or throws an Error with the allowed values. get() returns a text from which set()
+// restores the value. REQUIRES: the struct outlives its Fields.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,17 +26,17 @@ struct Field {
   std::string sentence;
   OnResume on_resume = OnResume::may_change;
   bool is_flag = false;              // a bool: a bare `--key` means true
-  bool is_list = false;              // may be repeated
+  bool is_list = false;              // a list: the option may be repeated
   std::vector<std::string> choices;  // for a bool or an enum
   std::function<void(const std::string&)> set;
   std::function<std::string()> get;
 };
 
 [[noreturn]] inline void fail_value(const std::string& key, const std::string& text, const std::string& allowed) {
-  fail(ErrorKind::usage, fmt::format("{} = '{}': give {}", key, printable(text), allowed));
+  fail(ErrorKind::usage, fmt::format("{} = '{}' is not valid: give {}", key, printable(text), allowed));
 }
 
-// A type that defines its own text. parse() returns false unless kAllowed describes the text.
+// A type that converts itself from and to text. parse() returns false if the text is not what kAllowed describes.
 template <typename T>
 concept parses_itself = requires(T value, const std::string& text) {
   { value.parse(text) } -> std::same_as<bool>;
@@ -81,11 +81,11 @@ std::string print_value(const T& value) {
   } else if constexpr (parses_itself<T>) {
     return value.text();
   } else {
-    return fmt::format("{}", value);  // floats: the shortest text that reads back equal
+    return fmt::format("{}", value);  // for floats, the shortest text from which the same value is read
   }
 }
 
-// Returns all texts that a bool or an enum accepts, and an empty list for other types.
+// Returns all texts that a bool or an enum accepts. Returns an empty list for other types.
 template <typename T>
 std::vector<std::string> choices_of() {
   std::vector<std::string> names;

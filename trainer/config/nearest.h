@@ -1,4 +1,4 @@
-// trainer/config/nearest.h: suggests names for misspelled ones ("did you mean ...?").
+// trainer/config/nearest.h: suggests the right name for a misspelled one ("did you mean ...?").
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace weft {
 
 int edit_distance(std::string_view a, std::string_view b);  // Levenshtein: insertions, deletions, substitutions
 
-// Returns the candidate with the smallest distance, or "" if `name` is not likely to be a misspelling of any.
+// Returns the candidate with the smallest distance, or "" if `name` is probably not a misspelling of any candidate.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace weft

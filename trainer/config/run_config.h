@@ -1,7 +1,7 @@
 // trainer/config/run_config.h: defines the options of a run, grouped in sections.
 //
-// Each struct is declared next to the code that owns it. Its list of fields (name, member and sentence, in `fields(v)`)
-// is used for the command line, .cfg files, --help and the saved configuration (trainer/config/config_text.h).
+// Each struct is declared next to the code that uses it. Its function `fields(v)` lists the name, member and help text
+// of each option for the command line, .cfg files, --help and the saved configuration (trainer/config/config_text.h).
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ struct DataConfig {
   template <typename V>
   void fields(V& v) {
     v("train", train,
-      "folder written by `weft pack`, or a mix of several folders with weights, for example a:3,b:1; empty = defined "
-      "per stage (stage.NAME.mix)");
+      "training data: a folder written by `weft pack`, or several folders with weights, for example a:3,b:1; empty = "
+      "each stage has its own data (stage.NAME.mix)");
     v("min_score", min_score,
-      "use only pairs of data.train with at least this score: a number, or FOLDER:NUMBER,... for corpora of a mix; "
-      "empty = all pairs (per stage: stage.NAME.min_score)");
+      "use only pairs of data.train with at least this score: a number for all folders, or FOLDER:NUMBER,... for some; "
+      "empty = all pairs (for stages, use stage.NAME.min_score)");
     v("valid", valid,
-      "validation set, packed with the training set's tokenizer: a folder, or several sets as "
+      "validation data, packed with the tokenizer of the training data: a folder, or several as "
       "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
   }
 };
 
-// A stage of the data, with a name chosen by the user (docs/stages.md). Stages run in the order in which the
+// A stage of the training, with a name that the user chooses (docs/stages.md). Stages run in the order in which the
 // configuration first mentions them.
 struct StageConfig {
   std::string name;
@@ -44,15 +44,15 @@ struct StageConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("mix", mix, "data of the stage: a folder written by `weft pack`, or a mix of several, for example a:3,b:1");
+    v("mix", mix, "data of the stage: a folder written by `weft pack`, or several with weights, for example a:3,b:1");
     v("min_score", min_score,
-      "use only pairs with at least this score: a number, or FOLDER:NUMBER,... for corpora of the mix; empty = all "
-      "pairs");
-    v("steps", steps, "end the stage after this many steps; 0 = no limit (the last stage does not need one)",
+      "use only pairs with at least this score: a number for all folders of the mix, or FOLDER:NUMBER,... for some; "
+      "empty = all pairs");
+    v("steps", steps, "end the stage after this many steps; 0 = no limit (every stage but the last needs a limit)",
       OnResume::ends_stage);
-    v("tokens", tokens, "end the stage after the step that reaches this many target tokens; 0 = no limit",
+    v("tokens", tokens, "end the stage once it has trained on this many target tokens; 0 = no limit",
       OnResume::ends_stage);
-    v("epochs", epochs, "end the stage after N epochs of a corpus of its mix, given as FOLDER:N; empty = no limit",
+    v("epochs", epochs, "end the stage after N epochs of one folder of its mix, written as FOLDER:N; empty = no limit",
       OnResume::ends_stage);
     if (has_schedule) v("schedule", schedule);
   }
@@ -65,7 +65,7 @@ constexpr EnumNames<Precision, 4> enum_names(Precision) {
       {{"auto", Precision::automatic}, {"f32", Precision::f32}, {"bf16", Precision::bf16}, {"f16", Precision::f16}}};
 }
 
-// Whether steps are replayed as CUDA graphs (trainer/step/step_graphs.h). automatic: if they can be recorded.
+// Decides whether steps are replayed as CUDA graphs (trainer/step/step_graphs.h). `automatic`: if they can be recorded.
 enum class CudaGraph : uint8_t { automatic, off, on };
 constexpr EnumNames<CudaGraph, 3> enum_names(CudaGraph) {
   return {{{"auto", CudaGraph::automatic}, {"false", CudaGraph::off}, {"true", CudaGraph::on}}};
@@ -115,70 +115,71 @@ struct TrainConfig {
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
     v("minutes", minutes, "validate, save and stop after this many minutes of training; 0 = no limit");
-    v("seed", seed, "seed of the initial values, the order of sentences, and dropout", OnResume::order);
+    v("seed", seed, "seed of the initial weights, the order of the training pairs, and dropout", OnResume::order);
     v("label_smoothing", label_smoothing,
-      "label smoothing e: the target gets probability 1 - e, and each of the other V - 1 entries gets e / (V - 1)",
+      "label smoothing e: the correct token gets probability 1 - e, each other vocabulary entry gets e / (V - 1)",
       OnResume::retrains);
-    v("output", output, "folder of the run, for config, log and checkpoints; if it contains a run, that run resumes");
-    v("init", init, "checkpoint or run whose parameters a new run starts with; empty = random initialization",
+    v("output", output,
+      "folder for the run's config, log and checkpoints; a run that is already in this folder resumes");
+    v("init", init, "checkpoint or run folder from which a new run takes its initial weights; empty = random weights",
       OnResume::has_no_effect);
     v("validate_every", validate_every, "steps between validations; 0 = never");
-    v("save_every", save_every, "steps between checkpoints; 0 = only at the end");
-    v("save_minutes", save_minutes, "also save after this many minutes of training; 0 = only every save_every steps");
-    v("log_every", log_every, "steps between progress lines if the output is not a terminal");
+    v("save_every", save_every, "steps between checkpoints; 0 = save only at the end");
+    v("save_minutes", save_minutes, "also save after every N minutes of training; 0 = only every save_every steps");
+    v("log_every", log_every, "steps between printed progress lines if the output is not a terminal");
     v("validate_bleu", validate_bleu,
-      "sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
+      "number of sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
     v("validate_command", validate_command,
-      "shell command that scores the translations of each set while training continues; $WEFT_SOURCE, $WEFT_HYPOTHESIS "
-      "and $WEFT_REFERENCE name the set's files, and the last word of the output is the score; empty = none");
-    v("validate_command_minutes", validate_command_minutes, "time limit of validate_command in minutes, per set");
+      "shell command that scores the translations of each validation set while training continues: it reads the files "
+      "$WEFT_SOURCE, $WEFT_HYPOTHESIS and $WEFT_REFERENCE, and its last printed word is the score; empty = none");
+    v("validate_command_minutes", validate_command_minutes, "time limit of validate_command for each set, in minutes");
     v("samples", samples,
-      "number of first sentences of each validation set whose translations log.jsonl records; at most validate_bleu");
+      "log the translations of the first N sentences of each validation set in log.jsonl; at most validate_bleu");
     v("tensorboard", tensorboard,
-      "write scalars, samples and attention as TensorBoard event files into the folder tensorboard/ of the run");
+      "write metrics, sample translations and attention for TensorBoard to the folder tensorboard/ of the run");
     v("peak_flops", peak_flops,
-      "peak FLOP/s of one rank, used to compute mfu; 0 = measured (CPUs) or from the data sheet (A100, H100, H200)");
+      "peak FLOP/s of one rank, to compute mfu; 0 = measured (on CPUs) or from data sheets (for A100, H100, H200)");
     v("memory_bandwidth", memory_bandwidth,
-      "memory bandwidth of one rank in bytes/s, for the log's roofline (the minimum time of a step divided by its "
-      "actual time); 0 = same as for peak_flops");
-    v("keep_last", keep_last, "number of most recent checkpoints to keep, in addition to the best ones");
-    v("keep_every", keep_every, "also keep every checkpoint whose step is a multiple of this; 0 = none");
+      "memory bandwidth of one rank in bytes/s, to compute roofline (minimum time of a step / actual time) in the log; "
+      "0 = measured or from the data sheet, like peak_flops");
+    v("keep_last", keep_last, "number of newest checkpoints to keep, in addition to the best ones");
+    v("keep_every", keep_every, "also keep every checkpoint whose step is a multiple of this number; 0 = none");
     v("check_replicas", check_replicas,
-      "steps between checks that parameters and moments are equal on all ranks; 0 = never");
+      "steps between checks that replicated parameters and moments are equal on all ranks; 0 = never");
     v("keep_best", keep_best,
-      "metric that selects the best checkpoint: loss, bleu, chrf or score (of validate_command) of the first "
-      "validation set, of another set (news.bleu), or a sum (0.5*dev.bleu+0.5*news.bleu)");
+      "metric that selects the best checkpoint: loss, bleu, chrf or score (from validate_command) on the first "
+      "validation set, on the set NAME (NAME.bleu), or a weighted sum (0.5*dev.bleu+0.5*news.bleu)");
     v("keep_best_checkpoints", keep_best_checkpoints,
-      "number of checkpoints with the best validations to keep, for `weft average --best`");
+      "number of best validated checkpoints to keep, for example for `weft average --best`");
     v("precision", precision,
       "precision of activations and matmuls: auto (bf16 if every rank's device has bf16 instructions, else f32), f32, "
-      "bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks: parallel.gradient_type)");
+      "bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks, see parallel.gradient_type)");
     v("ema", ema,
-      "decay of an exponential moving average of the weights, which is then validated, selected and used instead of "
-      "them (checkpoints contain both); 0.999 averages about the last 1,000 steps; 0 = none");
+      "decay of an exponential moving average of the weights, for example 0.999 for about the last 1,000 steps; "
+      "validation and translation then use the average, and checkpoints contain weights and average; 0 = none");
     v("recompute", recompute,
-      "store only the input of each layer and repeat the layer's forward pass before its backward pass: needs far "
-      "less memory for activations and about a third more work, with the same results");
+      "store only each layer's input, and repeat the layer's forward pass before its backward pass; this needs far "
+      "less memory for activations but about a third more computation, with the same results");
     v("cuda_graph", cuda_graph,
-      "on GPUs, record the work of a block of the batch once and replay it as a CUDA graph, which saves kernel "
-      "launches: true, false, or auto (true on GPUs, if ranks communicate with NCCL)");
+      "record the GPU work of one block once and replay it as a CUDA graph, which saves kernel launches: true, false, "
+      "or auto (true on GPUs, unless ranks communicate through host memory)");
     v("tune_gemm", tune_gemm,
-      "on GPUs, before the first step, measure which algorithm is fastest for each matrix product and whether to fuse "
-      "its epilogue; choices are saved in the run's folder (tuned_gemms), so runs may differ in the last bits");
-    v("patience", patience, "stop after this many validations without improvement; 0 = never");
+      "on GPUs, measure before the first step which algorithm is fastest for each matrix product and whether to fuse "
+      "its epilogue; the run's folder stores the choices (tuned_gemms), which may change the last bits of results");
+    v("patience", patience, "stop the run after this many validations without improvement; 0 = never");
     v("patience_from", patience_from,
-      "validations that patience counts: last_stage = those in the last stage of the data, start = all");
+      "validations that patience counts: last_stage = only those in the last stage, start = all since the start");
     v("on_divergence", on_divergence,
-      "action when the run has diverged: stop, rollback (continue after this step with the parameters of the last good "
-      "checkpoint), or ignore (only for a rising loss; gradients that stay non-finite still stop the run)");
+      "what to do if the run diverges: stop; rollback = continue on new data with the parameters of the last good "
+      "checkpoint; ignore = continue if the loss rises (gradients that stay non-finite still stop the run)");
     v("divergence_rise", divergence_rise,
-      "the run has diverged when the loss of each of 20 steps exceeds the lowest mean loss by more than this, in nats "
-      "per target token");
-    v("fresh", fresh, "start over even if the folder contains checkpoints, which are first moved aside",
+      "the run has diverged if the loss of each of 20 steps in a row exceeds the lowest mean loss by more than this "
+      "(in nats per target token)");
+    v("fresh", fresh, "start over even if train.output contains a run, whose checkpoints and log are first moved aside",
       OnResume::this_start);
     v("allow_changes", allow_changes,
-      "resume even if options that change the training have new values: batch.blocks, dropout, label smoothing, "
-      "optimizer (not its kind), schedule",
+      "resume even if options that affect the training have new values: batch.blocks, dropout, label smoothing, "
+      "schedule, optimizer (except optimizer.kind)",
       OnResume::this_start);
   }
 };
@@ -194,9 +195,9 @@ struct DecodeConfig {
   void fields(V& v) {
     v("beam", beam, "beam size, the number of hypotheses kept per sentence; 1 = greedy");
     v("length_penalty", length_penalty, "alpha of GNMT's penalty ((5 + length) / 6)^alpha (Wu et al. 2016); 0 = none");
-    v("max_length_factor", max_length_factor, "a translation has at most factor * source tokens + extra tokens");
-    v("max_length_extra", max_length_extra, "the extra tokens of max_length_factor");
-    v("nbest", nbest, "translations per sentence, at most the beam size");
+    v("max_length_factor", max_length_factor, "max tokens of a translation: factor * source tokens + max_length_extra");
+    v("max_length_extra", max_length_extra, "tokens that are added to the limit of max_length_factor");
+    v("nbest", nbest, "number of translations per sentence, at most the beam size");
   }
 };
 

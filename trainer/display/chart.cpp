@@ -35,7 +35,7 @@ struct AxisRange {
 
 using Points = std::vector<std::pair<double, double>>;
 
-// Excludes infinities, NaN and numbers whose scale would have no round ticks.
+// Excludes infinities, NaN and numbers that are too large for a readable axis.
 bool is_drawable(double value) { return std::abs(value) <= 1e15; }
 
 Points drawable_points(const ChartSeries& series) {
@@ -45,7 +45,7 @@ Points drawable_points(const ChartSeries& series) {
   return points;
 }
 
-// A character cell is one dot in ASCII and 2 x 4 dots in braille. A cell belongs to the series drawn last.
+// A character cell is one dot in ASCII and 2 x 4 dots in braille. A cell belongs to the series drawn into it last.
 class Canvas {
  public:
   Canvas(int columns, int rows, bool utf8)
@@ -118,7 +118,7 @@ void draw_series(Canvas& canvas, const Points& points, const AxisRange& x, const
     canvas.mark(x.place(step, canvas.dots_wide()), y.place(value, canvas.dots_high()));
 }
 
-// The points of each series, and the axis ranges that they need (infinite if no point can be drawn).
+// Contains the points of each series and the axis ranges that they need (infinite if no point can be drawn).
 struct Plot {
   std::vector<Points> points;
   AxisRange x;

@@ -1,4 +1,4 @@
-// trainer/display/chart.h: draws one or two series with characters.
+// trainer/display/chart.h: draws a chart of one or two series with characters.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@ namespace weft {
 
 struct ChartSeries {
   std::string name;                               // "loss"
-  std::vector<std::pair<double, double>> points;  // position (for example, the step) and value; ordered by position
+  std::vector<std::pair<double, double>> points;  // x, for example the step, and y; sorted by x
 };
 
 struct ChartOptions {
   int width = 76, height = 12;  // in characters; the width includes axes and legend
-  bool utf8 = true;             // braille, eight dots per character; otherwise ASCII
+  bool utf8 = true;             // true: braille, eight dots per character; false: ASCII
   std::string axis = "step";    // label of the horizontal axis
 };
 
-// Draws the first series on the left scale and the second, on top, on the right scale. Returns "" without any points.
+// Draws the first series on the left scale, and over it the second on the right scale. Returns "" without points.
 std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options = {});
 
 bool locale_is_utf8();  // determined from LC_ALL, LC_CTYPE, LANG

@@ -40,7 +40,7 @@ Colour mixed(double share) {
 
 std::string colour_at(int level) { return hex(mixed(static_cast<double>(level) / kLevels)); }
 
-// Returns the approximate width of a text. Characters of wide scripts count as squares.
+// Returns the approximate width of a text. Characters of wide scripts are assumed to be square.
 double width_of(const std::string& text, double font) {
   double width = 0;
   for (size_t i = 0; i < text.size();) {
@@ -85,7 +85,7 @@ int level_of(const HeatMap& m, float value) {  // -1: not finite
   return static_cast<int>(std::lround(std::clamp(place, 0.0, 1.0) * kLevels));
 }
 
-// Draws one path of rectangles per color, in units of cells, and merges adjacent cells.
+// Draws one path of rectangles per color, in units of cells, and merges adjacent cells of equal color.
 std::string cells(const HeatMap& m, const MapLayout& at) {
   std::vector<std::string> paths(kLevels + 2);  // the last path is for values that are not finite
   const size_t columns = m.columns.size();

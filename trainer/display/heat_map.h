@@ -23,7 +23,7 @@ struct HeatMap {
 
 std::string to_svg(const HeatMap& map);
 
-// Returns the color (red, green, blue) of a value from its position between low (0) and high (1).
+// Returns red, green and blue of the color at a position between low (0) and high (1).
 std::array<uint8_t, 3> colour_of(double place);
 
 }  // namespace weft

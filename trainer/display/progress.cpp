@@ -27,7 +27,7 @@ constexpr int kLinesInAll = 10;
 void write_stderr(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
-    if (n <= 0) return;  // nobody reads the pipe; the work continues
+    if (n <= 0) return;  // nobody reads the pipe, but the work continues
     text.remove_prefix(static_cast<size_t>(n));
   }
 }
@@ -52,7 +52,7 @@ bool runs_this_program(pid_t process) {
 }
 
 // mpirun copies its ranks' stderr to its own stderr, so a rank's output appears on mpirun's terminal. If `weft launch`
-// started mpirun, it copies mpirun's stderr in the same way.
+// started mpirun, `weft launch` copies mpirun's stderr in the same way.
 int open_terminal_of_launcher() {
   const pid_t mpirun = getppid();
   if (const int fd = open_terminal_of(mpirun); fd >= 0) return fd;
@@ -85,8 +85,7 @@ std::string bar(double fraction, int cells) {
 
 constexpr int kPercentColumns = 7;  // "100%  " and one free column
 
-// Returns a row with a bar, the percentage and `text`. If the row is too short, the bar is omitted and the text cut
-// off.
+// Returns a row with a bar, the percentage and `text`. If `width` is too small, omits the bar and cuts off `text`.
 std::string bar_row(double fraction, std::string_view text, int width) {
   const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
   const int room = width - 1 - static_cast<int>(text.size()) - 9;  // brackets, percentage, spaces
@@ -145,7 +144,7 @@ void ProgressBar::update(int64_t done) {
     return;
   }
   const auto tenth = [&](int64_t n) { return n < 0 ? 0 : n * kLinesInAll / total_; };
-  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;  // or only the end
+  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;
   if (next_tenth || waited >= kLineSeconds) show();
 }
 

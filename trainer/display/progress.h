@@ -1,4 +1,4 @@
-// trainer/display/progress.h: shows progress to people: a bar on a terminal, plain lines on a pipe.
+// trainer/display/progress.h: shows the progress of work as a bar on a terminal, or as plain lines on a pipe.
 //
 // All output goes to stderr, so stdout contains only results. On a terminal, one row is redrawn in place, at most ten
 // times per second and never wider than the terminal. On a pipe, every line is permanent. REQUIRES: only one thread
@@ -12,11 +12,11 @@
 
 namespace weft {
 
-// True if the descriptor `file` is a terminal whose cursor can be moved: TERM is set and is not "dumb".
+// Returns true if the descriptor `file` is a terminal whose cursor can be moved: TERM is set and is not "dumb".
 bool can_redraw(int file);
 
-// Returns the width in columns of the terminal that shows standard output or standard error, even if a launcher pipes
-// them to it. Without a terminal, returns the value of the environment variable COLUMNS, or 110 if it is not set.
+// Returns the width in columns of the terminal that shows standard output or standard error, also through the pipes of
+// a launcher. Without a terminal, returns the environment variable COLUMNS, or 110 if COLUMNS is not set.
 size_t output_columns();
 
 enum class ProgressStyle : uint8_t { quiet, lines, bar };
@@ -30,10 +30,10 @@ struct ProgressOutput {  // where progress is written; tests replace it
   static ProgressOutput standard(bool quiet = false);  // stderr: a bar on a terminal, otherwise lines
 };
 
-// Shows the progress of work of known or unknown length. Lines are printed every 10 % or 10 s.
+// Shows the progress of work of known or unknown length. Prints lines every 10 % of the work or every 10 s.
 class ProgressBar {
  public:
-  // `unit` is the plural of what is counted. A `total` of 0 means unknown.
+  // `unit` is a plural noun for what is counted. A `total` of 0 means that the length of the work is unknown.
   ProgressBar(std::string title, std::string unit, int64_t total, ProgressOutput out = ProgressOutput::standard());
   ~ProgressBar();  // leaves the last state on the screen
   ProgressBar(const ProgressBar&) = delete;
@@ -52,7 +52,7 @@ class ProgressBar {
   int64_t shown_done_ = -1;
 };
 
-// Shows the state of long work in the caller's words: as a bar that is redrawn on a terminal, or as lines on a pipe.
+// Shows the state of long work in the caller's words, as a bar that is redrawn on a terminal or as lines on a pipe.
 class StatusRow {
  public:
   explicit StatusRow(ProgressOutput out = ProgressOutput::standard());
@@ -60,7 +60,7 @@ class StatusRow {
   StatusRow(const StatusRow&) = delete;
   StatusRow& operator=(const StatusRow&) = delete;
 
-  // Shows that `fraction` of the work is done. text(n) describes it in at most n columns.
+  // Shows that `fraction` of the work is done. text(n) describes the state in at most n columns.
   void show(double fraction, bool line_is_due, const std::function<std::string(size_t)>& text);
   void message(std::string_view text);  // prints a permanent line above the bar
 

@@ -1,5 +1,5 @@
-// trainer/display/svg.h: writes shared parts of SVG 1.1 drawings, which are single files without scripts, fonts or
-// links.
+// trainer/display/svg.h: writes the parts that all SVG 1.1 drawings share. Drawings are single files without scripts,
+// fonts or links.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace weft {
 
 inline constexpr double kSvgFont = 13;
 
-std::string svg_escaped(const std::string& text);  // replaces characters that XML 1.0 forbids by U+FFFD
+std::string svg_escaped(const std::string& text);  // escapes & < >; U+FFFD replaces characters that XML 1.0 forbids
 
 // Returns a <text> element at a point. REQUIRES: `attributes` is empty or starts with a space.
 std::string svg_text(double x, double y, const std::string& attributes, const std::string& text);

@@ -1,4 +1,4 @@
-// trainer/display/wrap.cpp: breaks lines, counting UTF-8 characters.
+// trainer/display/wrap.cpp: breaks lines by their number of UTF-8 characters.
 #include "trainer/display/wrap.h"
 
 #include <fmt/format.h>

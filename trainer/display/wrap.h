@@ -11,7 +11,7 @@ namespace weft {
 // `indent`; the following lines are indented by as many spaces. A word that is longer than a line is not broken.
 std::string wrap_words(std::string_view text, size_t indent, size_t columns);
 
-// Breaks each line of `text` in this way after the line's first `indent` characters.
+// Breaks each line of `text` in the same way, but never within the line's first `indent` characters.
 std::string wrap_lines(std::string_view text, size_t indent, size_t columns);
 
 }  // namespace weft

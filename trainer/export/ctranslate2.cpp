@@ -1,7 +1,7 @@
-// trainer/export/ctranslate2.cpp: writes our parameters under the names of CTranslate2's TransformerSpec.
+// trainer/export/ctranslate2.cpp: writes Weft's parameters under the names of CTranslate2's TransformerSpec.
 //
 // The names come from python/ctranslate2/specs/transformer_spec.py and attention_spec.py, release 4.8.5. Matrices are
-// [out, in] like ours.
+// [out, in], as in Weft.
 #include "trainer/export/ctranslate2.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-int8_t activation_number(FeedForwardActivation activation) {  // returns a value of ops::ActivationType
+int8_t activation_number(FeedForwardActivation activation) {  // returns a value of CTranslate2's ops::ActivationType
   switch (function_of(activation)) {
     case Activation::relu:
       return 0;
@@ -134,7 +134,7 @@ class Ctranslate2Layout {
     add_kv_heads(name);
   }
 
-  // A gated unit's `up` is [2, F, D]: first the matrix of the gate (which is activated), then the matrix of the values.
+  // In a gated unit, `up` is [2, F, D]: first the gate's matrix, whose product is activated, then the values' matrix.
   void add_feed_forward(const std::string& name, const std::string& ours) {
     const int64_t D = config_.width, F = config_.feed_forward;
     const bool bias = config_.bias_feed_forward;
@@ -163,8 +163,8 @@ class Ctranslate2Layout {
 void require_one_name(const ExportedModel& model, int32_t id, const char* what) {
   const std::string source = model.source.piece(id), target = model.target.piece(id);
   if (source != target)
-    fail(ErrorKind::usage, fmt::format("CTranslate2 uses one name for {} on both sides, but the source tokenizer calls "
-                                       "it {} and the target tokenizer {}",
+    fail(ErrorKind::usage, fmt::format("CTranslate2 needs the same piece for {} on both sides, but the source "
+                                       "tokenizer uses {} and the target tokenizer {}",
                                        what, source, target));
 }
 
@@ -174,7 +174,7 @@ std::string config_json(const ExportedModel& model) {
                                  {"bos_token", model.target.piece(SpecialIds::bos)},
                                  {"decoder_start_token", model.target.piece(SpecialIds::bos)},
                                  {"eos_token", model.target.piece(SpecialIds::eos)},
-                                 {"layer_norm_epsilon", nullptr},  // 1e-5, or 1e-6 for RMSNorm, like ours
+                                 {"layer_norm_epsilon", nullptr},  // null means 1e-5, or 1e-6 for RMSNorm, as in Weft
                                  {"multi_query_attention", model.config.num_kv_heads() != model.config.heads},
                                  {"unk_token", model.target.piece(SpecialIds::unk)}};
   return config.dump(2) + "\n";

@@ -19,7 +19,7 @@ struct ExportedModel {
   const ModelConfig& config;
   const ParamStore& params;          // complete (tp = 1), f32, on the host
   const Tokenizer &source, &target;  // the same object for a joint vocabulary
-  int64_t beam = 1;                  // the engine's default beam, if its files can set one
+  int64_t beam = 1;                  // default beam size of the engine, if its files can set a default
   double length_penalty = 0;
   double max_length_factor = 0;  // maximum length of a translation: factor * source tokens + extra
   int64_t max_length_extra = 0;
@@ -29,10 +29,10 @@ struct ExportedModel {
   std::string target_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/target.model"); }
 };
 
-// Number of positions in an exported table of sinusoids. It fits a target of 1,023 tokens after its first one, as in
-// Weft, and a source of 1,024 tokens, where CTranslate2 truncates, plus eos.
+// Number of positions in an exported table of sinusoids. The table is long enough for a target of 1,023 tokens after
+// the first one, as in Weft, and a source of 1,024 tokens, to which CTranslate2 truncates, plus eos.
 inline constexpr int64_t kExportedPositions = 1025;
-int64_t exported_positions(const ModelConfig& config);  // for learned positions: the rows of their tables
+int64_t exported_positions(const ModelConfig& config);  // kExportedPositions, or the rows of learned tables
 
 // Throws an Error of kind usage: "ENGINE does not support OPTION = VALUE: WHAT_FITS".
 [[noreturn]] void refuse_form(const std::string& engine, const std::string& option, const std::string& value,

@@ -62,7 +62,7 @@ json model_config(const ExportedModel& model) {
   return config;
 }
 
-// Weft's search predicts any token except bos, and its vocabularies have no padding.
+// Forbids bos, which Weft's search never predicts, and padding, which Weft's vocabularies lack.
 json generation_config(const ExportedModel& model) {
   const int64_t padding = padding_id(model);
   json config = {{"bos_token_id", SpecialIds::bos},

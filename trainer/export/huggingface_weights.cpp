@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Returns values with padding, and with columns in the exported order.
+// Returns parameter values with padding, and with columns in the exported order.
 class OrderedValues {
  public:
   explicit OrderedValues(const ExportedModel& model)
@@ -35,7 +35,7 @@ class OrderedValues {
     return with_padding(std::move(bias), 1, kPaddingLogit);
   }
   Values vector(const std::string& ours) const { return columns(weights_.of(ours)); }  // [D]
-  // Returns rows first .. first + out of a matrix [.., D], or of its bias.
+  // from_width() returns `out` rows of a matrix [.., D], from row `first`; part() returns the same rows of its bias.
   Values from_width(const std::string& ours, int64_t first, int64_t out) const {
     return columns(weights_.rows(ours, first, out));
   }
@@ -66,7 +66,7 @@ class OrderedValues {
   const ModelConfig& config_;
   Weights weights_;
   int64_t padding_, D_;
-  std::vector<int64_t> order_;  // for each exported column, its index in our tensors
+  std::vector<int64_t> order_;  // for each exported column, its index in Weft's tensors
 };
 
 class HuggingFaceLayout {
@@ -113,7 +113,7 @@ class HuggingFaceLayout {
       add(name + part, {D_}, [v = values_, from = ours + part] { return v->vector(from); });
   }
 
-  // Adds rows first .. first + out of one of our linear maps from the model's width.
+  // Adds `out` rows, from row `first`, of a linear map whose input has the model's width.
   void add_input(const std::string& name, const std::string& ours, int64_t first, int64_t out, bool has_bias) {
     add(name + ".weight", {out, D_}, [=, v = values_] { return v->from_width(ours + ".weight", first, out); });
     add(name + ".bias", {out},

@@ -1,7 +1,7 @@
-// trainer/export/huggingface_weights.h: names our parameters as in transformers' Marian and Pegasus classes.
+// trainer/export/huggingface_weights.h: names Weft's parameters as in transformers' Marian and Pegasus classes.
 //
 // The names come from transformers 5.23.0, models/marian/modeling_marian.py and models/pegasus/modeling_pegasus.py.
-// Both use the same names, but only Pegasus has final norms. Matrices are [out, in] like ours. All tensors are F32.
+// Both classes use these names, but only Pegasus has final norms. Matrices are [out, in], as in Weft. Tensors are F32.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct HuggingFaceTensor {
 // vocabulary, padding is inserted at this id, and later ids increase by one.
 int64_t padding_id(const ExportedModel& model);
 
-// Returns the tensors by name. REQUIRES: `model` outlives them.
+// Returns the tensors by name. REQUIRES: `model` outlives the result.
 std::map<std::string, HuggingFaceTensor> huggingface_tensors(const ExportedModel& model);
 
 }  // namespace weft

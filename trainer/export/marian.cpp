@@ -1,7 +1,7 @@
-// trainer/export/marian.cpp: writes our parameters under Marian's names, and its configuration.
+// trainer/export/marian.cpp: writes Weft's parameters under Marian's names, and Marian's configuration.
 //
 // Names and formulas come from src/models/transformer.h of marian-nmt/marian-dev, version 1.12. Matrices are [in, out],
-// the transpose of ours, and vectors are [1, size]. Blocks are numbered from 1.
+// the transpose of Weft's matrices, and vectors are [1, size]. Blocks are numbered from 1.
 #include "trainer/export/marian.h"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ class MarianLayout {
     tensors_[name] = {std::move(shape), std::move(values)};
   }
 
-  // Marian always multiplies by sqrt(D).
+  // Marian always multiplies embeddings by sqrt(D), so the tables are divided by sqrt(D) if Weft does not scale them.
   void add_tables() {
     const float factor = scale() / std::sqrt(static_cast<float>(D_));
     add("encoder_Wemb", {config_.source_vocabulary, D_},
@@ -148,7 +148,7 @@ class MarianLayout {
     return bias;
   }
 
-  // Multiplies the outputs of norms and sublayers by a, and divides matrices that are applied to them by a.
+  // Multiplies the outputs of norms and sublayers by a, and divides the matrices that follow by a.
   void scale_residual_sums() {
     const float a = std::sqrt(kMarianEps / formula_of(NormKind::layer).eps);
     for (auto& [name, tensor] : tensors_) {
@@ -171,7 +171,7 @@ class MarianLayout {
   std::map<std::string, MarianTensor> tensors_;
 };
 
-// Lists every option that Marian's transformer reads, including those with Marian's default values.
+// Lists every option that Marian's transformer reads, including options that have Marian's default values.
 std::string model_yml(const ModelConfig& c) {
   const std::string yml = fmt::format(
       "type: transformer\n"
@@ -202,7 +202,7 @@ std::string decoder_yml(const ExportedModel& model) {
 
 }  // namespace
 
-// Pre-norm is not supported: Marian's decoder then normalizes keys and values only at the first step of a translation.
+// Pre-norm is not supported, because Marian's decoder then normalizes keys and values only at the first step.
 void require_marian_model(const ModelConfig& c) {
   const auto refuse = [](const char* option, const std::string& value, const char* fits) {
     refuse_form("Marian", option, value, fits);
@@ -225,7 +225,7 @@ void export_marian(const ExportedModel& model, const OutputFolder& output) {
   NpzWriter file(output.file("model.npz"));
   for (const auto& [name, tensor] : layout.build()) file.add(name, tensor.shape, tensor.values());
   const std::string yml = model_yml(model.config);
-  file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // includes its NUL
+  file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // includes the final NUL
   file.finish();
   output.write("decoder.yml", decoder_yml(model));
   if (model.is_joint()) {

@@ -58,13 +58,13 @@ void require_replaceable(const std::string& path, bool force) {
   const fs::file_status status = fs::symlink_status(path, error);
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() != fs::file_type::directory)
-    fail(ErrorKind::usage, fmt::format("--output {} exists and is not a folder: give another name", path));
+    fail(ErrorKind::usage, fmt::format("--output {} exists and is not a folder: use a different name", path));
   if (fs::is_empty(path, error) && !error) return;
   if (error) fail(ErrorKind::io, fmt::format("cannot access {}: {}", path, error.message()));
-  if (!force) fail(ErrorKind::usage, fmt::format("--output {} already exists: give another name, or --force", path));
+  if (!force) fail(ErrorKind::usage, fmt::format("--output {} already exists: use a different name, or --force", path));
   if (const std::string foreign = foreign_entry(path); !foreign.empty())
     fail(ErrorKind::usage,
-         fmt::format("--output {} contains {}, which is not from an export: give another name", path, foreign));
+         fmt::format("--output {} contains {}, which is not from an export: use a different name", path, foreign));
 }
 
 std::string without_slash(std::string path) {
@@ -81,7 +81,7 @@ OutputFolder::OutputFolder(const std::string& path, bool force)
   std::error_code error;
   fs::remove_all(temporary_, error);  // left by a killed process with the same id
   fs::create_directory(temporary_, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", temporary_, error.message()));
+  if (error) fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", temporary_, error.message()));
 }
 
 OutputFolder::~OutputFolder() {

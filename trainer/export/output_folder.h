@@ -1,6 +1,6 @@
 // trainer/export/output_folder.h: creates an exported model's folder, which appears complete or not at all.
 //
-// Files are written to PATH.tmp-PID, which commit() renames to PATH. Without commit(), the destructor removes it.
+// Files are written to PATH.tmp-PID, which commit() renames to PATH, or else the destructor removes.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace weft {
 
 class OutputFolder {
  public:
-  // REQUIRES: PATH does not exist or is an empty folder. With `force` it may be an earlier export, which commit()
-  // replaces: a folder that contains only regular files with names that exports write, and Python's cache. Otherwise
-  // throws an Error of kind usage that names the obstacle. Creates PATH's parents, which are removed without commit().
+  // REQUIRES: PATH does not exist or is an empty folder. With `force`, PATH may be an earlier export, which commit()
+  // replaces: a folder that contains only regular files whose names exports write, and Python's cache. Otherwise throws
+  // an Error of kind usage that names the obstacle. Creates PATH's parents, which are removed without commit().
   OutputFolder(const std::string& path, bool force);
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
@@ -25,7 +25,7 @@ class OutputFolder {
   std::string file(const std::string& name) const;  // path where the file `name` must be written
   void write(const std::string& name, std::string_view content) const;
   void copy(const std::string& from, const std::string& name) const;
-  // Syncs folder and files to disk, and returns the sizes of the files by name.
+  // Syncs folder and files to disk, renames the folder, and returns the sizes of the files by name.
   std::map<std::string, uint64_t> commit();
 
  private:

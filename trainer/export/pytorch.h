@@ -1,7 +1,8 @@
 // trainer/export/pytorch.h: exports a model as a folder for PyTorch: weights, configuration, tokenizers, and the Python
 // module weft_transformer.py, which loads them and translates.
 //
-// require_pytorch_model() (trainer/export/pytorch_weights.h) rejects other models. docs/pytorch.md describes the files.
+// require_pytorch_model() (trainer/export/pytorch_weights.h) rejects unsupported models. docs/pytorch.md lists the
+// files.
 #pragma once
 
 #include <string_view>

@@ -56,7 +56,7 @@ class PytorchLayout {
     add(name + ".bias", {config_.width}, {ours + ".bias"});
   }
 
-  // `projections` lists our fused linear maps, which together form in_proj.
+  // `projections` lists Weft's fused linear maps, which together form in_proj.
   void add_attention(const std::string& name, const std::string& ours, const std::vector<std::string>& projections) {
     const int64_t D = config_.width;
     std::vector<std::string> weights, biases;
@@ -103,7 +103,7 @@ class PytorchLayout {
 
 void require_pytorch_model(const ModelConfig& c) {
   const auto refuse = [](const std::string& option) {
-    fail(ErrorKind::usage, fmt::format("nn.Transformer does not support {}", option));
+    fail(ErrorKind::usage, fmt::format("PyTorch's nn.Transformer does not support {}", option));
   };
   if (c.norm_kind != NormKind::layer) refuse(fmt::format("model.norm_kind = {}", name_of_enum(c.norm_kind)));
   if (is_gated(c.activation)) refuse(fmt::format("model.activation = {}", name_of_enum(c.activation)));

@@ -1,8 +1,8 @@
-// trainer/export/pytorch_weights.h: maps our parameters to the names and fused shapes of PyTorch's nn.Transformer.
+// trainer/export/pytorch_weights.h: maps Weft's parameters to the names and fused shapes of PyTorch's nn.Transformer.
 //
-// docs/pytorch.md contains the table, and trainer/export/weft_transformer.py loads the file. A PyTorch tensor is one of
-// our parameters reshaped, or several parameters concatenated along dimension 0 (for example, cross-attention's in_proj
-// is q, then kv). A bias that our model lacks is a tensor of zeros. A tied table appears under each of its names.
+// docs/pytorch.md contains the table, and trainer/export/weft_transformer.py loads the file. A PyTorch tensor is a
+// reshaped parameter, or several parameters concatenated along dimension 0 (for example, cross-attention's in_proj is
+// q, then kv). A bias that the model lacks is a tensor of zeros. A tied table appears under each of its names.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ from torch import nn
 
 BOS, EOS, NOTHING = 1, 2, -1  # NOTHING pads sentences after their end
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": nn.functional.silu,
-               # The fast path of PyTorch's encoder takes nn.GELU("tanh") for the exact function.
+               # No nn.GELU("tanh"): the fast path of PyTorch's encoder would compute the exact function.
                "gelu_tanh": functools.partial(nn.functional.gelu, approximate="tanh")}
 
 
@@ -28,7 +28,7 @@ class WeftTransformer(nn.Transformer):
                  positions="interleaved", position_offset=0, max_positions=1024):
         block = dict(d_model=width, nhead=heads, dim_feedforward=feed_forward, dropout=0.0, batch_first=True,
                      activation=ACTIVATIONS[activation], norm_first=norm == "pre")
-        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # by default, PyTorch always has one
+        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # PyTorch would add final norms
         super().__init__(width, heads, batch_first=True, custom_encoder=nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**block), encoder_layers, norms[0], enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(nn.TransformerDecoderLayer(**block), decoder_layers, norms[1]))
@@ -78,7 +78,7 @@ class WeftTransformer(nn.Transformer):
 
     @torch.no_grad()
     def greedy(self, source, prefix, longest):
-        """Returns the (at most longest[i]) tokens after [bos] + prefix, without eos. Never predicts bos."""
+        """Returns up to longest[i] tokens of sentence i after [bos] + prefix, without eos. Never predicts bos."""
         memory = self.encoder(self.embed_source(source), src_key_padding_mask=source < 0)
         target = torch.tensor([[BOS, *prefix]] * len(source), device=source.device)
         found, rows = [[] for _ in longest], torch.arange(len(longest))
@@ -132,7 +132,7 @@ class Translator:
         return self.batch([(prefix + ids)[:self.model.longest] + [EOS] for ids in texts])
 
     def translate(self, lines, longest=None, tags=(), target_tags=(), size=64):
-        """Translates `size` lines at a time. `longest` is the maximum of tokens; default: the limit in config.json."""
+        """Translates `size` lines at a time. `longest` is the maximum number of tokens; default: as in config.json."""
         prefix = [self.target.piece_to_id(tag) for tag in target_tags]
         factor, extra = (0, longest) if longest else (self.decode["max_length_factor"], self.decode["max_length_extra"])
         texts = []

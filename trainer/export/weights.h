@@ -1,7 +1,7 @@
-// trainer/export/weights.h: returns values of a model's parameters by name, for files that store them in different
+// trainer/export/weights.h: returns the values of a model's parameters by name, for export files that use different
 // shapes.
 //
-// Arrays are created one at a time, when they are written, so a file needs little more memory than its largest array.
+// Arrays are created one at a time, when they are written, so writing needs little more memory than the largest array.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ class Weights {
   Weights(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
 
   Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if `name` is unknown
-  Values part(const std::string& name, int64_t first, int64_t count) const;  // only `count` of the values
+  Values part(const std::string& name, int64_t first, int64_t count) const;  // `count` values from index `first`
   Values joined(const std::vector<std::string>& names) const;                // concatenated
 
   Values rows(const std::string& name, int64_t first, int64_t count) const {  // rows of a matrix [.., D]
     return part(name, first * config_.width, count * config_.width);
   }
 
-  // Return the names of the tables [V, D] of source, target and output. Tied tables have the same name.
+  // Return the parameter names of the tables [V, D] of source, target and output. Tied tables have the same name.
   std::string source_table() const {
     return config_.tying == Tying::all ? "embedding.weight" : "source_embedding.weight";
   }
@@ -39,10 +39,10 @@ class Weights {
   }
   std::string output_table() const { return config_.tying == Tying::none ? "output.weight" : target_table(); }
 
-  // Returns the names of self-attention's projections: one for q, k and v, or two if keys and values have fewer heads.
+  // Returns the names of self-attention's projections: qkv, or q and kv if keys and values have fewer heads.
   std::vector<std::string> self_projections(const std::string& sublayer) const;
 
-  // Return [count, D]: row p is added to a token at position p. REQUIRES: positions are not rotary.
+  // Return [count, D]. Row p is added to the embedding at position p. REQUIRES: positions are not rotary.
   Values source_positions(int64_t count) const { return positions("source_positions.weight", count); }
   Values target_positions(int64_t count) const { return positions("target_positions.weight", count); }
 

@@ -1,7 +1,7 @@
-// trainer/health/busy_time.h: measures how long a rank has worked, without its waits for other ranks.
+// trainer/health/busy_time.h: measures how long a rank works, without the time that it waits for other ranks.
 //
-// Only waits in MPI calls are subtracted, including those for GPU tensors that go through host memory. With NCCL, ranks
-// wait on their GPUs, where this class cannot see the waits.
+// Only the time in MPI calls is subtracted, including calls that exchange GPU tensors through host memory. With NCCL,
+// the GPUs wait for each other, and this class cannot see their waits.
 #pragma once
 
 #include "parallel/communicator.h"
@@ -14,10 +14,10 @@ class BusyTime {
 
   void resume();  // does nothing if the clock is running
   void pause();
-  double take();  // seconds since the last take(), without pauses; REQUIRES: running
+  double take();  // returns the seconds since the last take(), without pauses; REQUIRES: not paused
 
  private:
-  double now() const;  // seconds of a clock that stops during waits
+  double now() const;  // reads a clock, in seconds, that stops during waits
 
   const Communicator& world_;
   bool running_ = false;

@@ -32,7 +32,7 @@ uint64_t hash_of(const float* x, int64_t count) {
   return hash;
 }
 
-class Hashes {  // hashes of the parameters' tensors in each state
+class Hashes {  // one hash for each parameter in each state
  public:
   Hashes(Context& ctx, const ParamStore& params, const std::vector<ReplicatedState>& states)
       : params_(params), states_(states) {
@@ -45,7 +45,7 @@ class Hashes {  // hashes of the parameters' tensors in each state
     }
   }
 
-  // Describes the first tensor that differs between ranks, or returns "". `world_rank` maps `group` ranks to the world.
+  // Describes the first tensor that differs between ranks, or returns "". `world_rank` maps group to world ranks.
   template <typename WorldRank>
   std::string difference(Communicator& group, bool also_split, const WorldRank& world_rank) {
     const auto words = static_cast<int64_t>(2 * hashes_.size());
@@ -83,8 +83,8 @@ void require_equal_replicas(Context& ctx, const ParamStore& params, const std::v
   all_or_none(mesh.world(), [&] {
     if (!found.empty())
       fail(ErrorKind::diverged,
-           fmt::format("{}: memory or a processor is faulty; resume from the last checkpoint, and if the error "
-                       "happens again, on different machines",
+           fmt::format("{}: memory or a processor is faulty; resume from the last checkpoint, and use different "
+                       "machines if the error happens again",
                        found));
   });
 }

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Returns the time that `rank` worked, divided by the median of the other ranks.
+// Returns the time that `rank` worked, divided by the median time of the other ranks.
 double ratio_to_others(std::vector<double> busy, int rank) {
   const double own = busy[static_cast<size_t>(rank)];
   busy.erase(busy.begin() + rank);
@@ -55,7 +55,7 @@ std::string StragglerWatch::observe(int64_t step, const std::vector<double>& bus
   quiet_until_ = step + kQuiet;
   return fmt::format(
       "step {}: rank {} on {} is slow: in the last {} steps it worked {:.1f} times as long as the median of the other "
-      "ranks, which costs {:.0f} % of all ranks' time",
+      "ranks, so {:.0f} % of all ranks' time was spent waiting",
       step, rank, hosts_[static_cast<size_t>(rank)], steps, ratio, 100 * share);
 }
 

@@ -11,13 +11,13 @@ namespace {
 
 void require_choice(int64_t value, int64_t count, const char* what, const char* option) {
   if (value >= -1 && value < count) return;
-  fail(ErrorKind::usage,
-       fmt::format("{} = {}: the decoder has {} 0 to {}; `mean` averages over all", option, value, what, count - 1));
+  fail(ErrorKind::usage, fmt::format("{} = {}: the decoder has only {} 0 to {}; use `mean` to average over all of them",
+                                     option, value, what, count - 1));
 }
 
 size_t num_weights(const PairIds& pair) { return (pair.source.size() + 1) * (pair.target.size() + 1); }
 
-// Extracts the weights of each sentence from those of a block, [T, W], and writes them one after the other.
+// Copies the weights of each sentence from a block's `weights`, [T, W], to `to`, one sentence after the other.
 void copy_weights(Context& ctx, const Block& block, const Tensor& weights, float* to) {
   const std::vector<float> all = to_host<float>(ctx, weights);
   for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {
@@ -79,7 +79,7 @@ void Aligner::align(const std::vector<PairIds>& pairs, const Sink& sink) {
       if (mine < blocks_end && i == packed.first[mine]) my_begin = total;
       total += num_weights(pairs[i]);
     }
-    std::vector<float> weights(total, 0.0f);  // only this rank's block is filled in
+    std::vector<float> weights(total, 0.0f);  // this rank fills in only its own block
     if (mine < blocks_end) {
       Pass p{.ctx = ctx, .arena = arena_, .tp = replica_.tp()};
       copy_weights(ctx, packed.blocks[mine], look(p, packed.blocks[mine]), &weights[my_begin]);

@@ -1,8 +1,8 @@
 // trainer/inference/alignment.h: computes the cross-attention weights of sentence pairs.
 //
 // The model runs once over each pair with teacher forcing. Blocks have a fixed shape, so the weights of a pair do not
-// depend on the other pairs of its block. Blocks are divided among the dp ranks. All ranks of the world make the same
-// calls and get the same results.
+// depend on the other pairs of its block. The dp ranks divide the blocks among themselves. All ranks of the world must
+// make the same calls, and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace weft {
 
 struct Alignment {
   std::vector<int32_t> source, target;  // tokens, then eos; both empty if the source has no tokens
-  std::vector<float> weights;           // [target, source]; a row sums to 1
+  std::vector<float> weights;           // [target, source]; each row sums to 1
   float at(size_t t, size_t s) const { return weights[t * source.size() + s]; }
 };
 
@@ -30,7 +30,7 @@ class Aligner {
   void align(const std::vector<PairIds>& pairs, const Sink& sink);
 
  private:
-  Tensor look(Pass& p, const Block& block) const;  // [T rows, W], in the arena
+  Tensor look(Pass& p, const Block& block) const;  // [T, W], in the arena
   size_t measure() const;
 
   const Replica& replica_;
@@ -39,13 +39,13 @@ class Aligner {
   Arena arena_;
 };
 
-// An entry of a hard alignment: a target token, and the source token to which it gives the largest weight.
+// A hard alignment links each target token to the source token with the largest weight.
 struct AlignmentLink {
   size_t source = 0, target = 0;
   float weight = 0;
 };
-// Returns a link from each target token to a source token, without eos on either side. If weights are equal, the first
-// source token is used (fairseq's rule for hard alignments).
+// Returns one link per target token, and ignores eos on both sides. If several source tokens have the largest weight,
+// the link uses the first of them, as in fairseq's hard alignments.
 std::vector<AlignmentLink> best_links(const Alignment& alignment);
 
 }  // namespace weft

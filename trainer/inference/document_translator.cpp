@@ -23,7 +23,7 @@ DocumentTranslator::DocumentTranslator(Translator& translator, int64_t longest)
       source_separator_(separator_of(translator.source_tokenizer())),
       target_separator_(separator_of(translator.target_tokenizer())) {
   if (longest < 1 || longest > translator.longest_source())
-    fail(ErrorKind::usage, fmt::format("--documents {}: must be between 1 and {}, the tokens that this model can read",
+    fail(ErrorKind::usage, fmt::format("--documents {} must be between 1 and {}, the model's maximum source length",
                                        longest, translator.longest_source()));
 }
 

@@ -1,8 +1,8 @@
-// trainer/inference/document_translator.h: translates lines of a document together, but returns one text per line.
+// trainer/inference/document_translator.h: translates the lines of a document together, but returns one text per line.
 //
-// Lines are joined in the same way as pairs in `weft pack --documents`: with a separator between them, up to a number
-// of source tokens. The separators in the translation show where each line ends. If the number of separators is wrong,
-// the joined lines are translated again, one by one.
+// Consecutive lines are joined up to a limit of source tokens, with a separator between two lines, in the same way as
+// pairs in `weft pack --documents`. The separators in the translation show where each line ends. If the number of
+// separators is wrong, the joined lines are translated again, one by one.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace weft {
 class DocumentTranslator {
  public:
   // `longest` is the maximum number of source tokens of joined lines, including tags and separators. Throws a usage
-  // Error if the model cannot read that many, or if a tokenizer lacks the separator (kSeparator in data/tags.h).
+  // Error if the model cannot read that many tokens, or if a tokenizer lacks the separator (kSeparator in data/tags.h).
   DocumentTranslator(Translator& translator, int64_t longest);
 
   // A document ends at an empty line or where the tags change. Lines with a text prefix are not joined. The
   // translations of joined lines have no scores.
   std::vector<NBest> translate(const std::vector<TranslationInput>& lines, const Translator::Progress& progress = {});
 
-  // Returns how many lines, counted from the first, cannot be joined with lines that follow `lines`.
+  // Returns the number of leading lines that cannot be joined with any line that follows `lines`.
   size_t num_complete(const std::vector<TranslationInput>& lines) const;
 
-  int64_t num_joined() const { return num_joined_; }  // lines translated jointly since construction
-  int64_t num_again() const { return num_again_; }    // lines that were then translated again
+  int64_t num_joined() const { return num_joined_; }  // lines translated together since construction
+  int64_t num_again() const { return num_again_; }    // joined lines that were translated again
 
  private:
   struct Window {

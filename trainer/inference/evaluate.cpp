@@ -1,4 +1,4 @@
-// trainer/inference/evaluate.cpp: translates and scores sets, and computes losses and log probabilities of pairs.
+// trainer/inference/evaluate.cpp: translates and scores held-out sets, and computes losses and scores of pairs.
 #include "trainer/inference/evaluate.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count)
 
 std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
                                          const std::function<bool()>& stop, std::vector<Translation>& kept) {
-  const int64_t at_once = 128 * dp.size(), total = std::ssize(set.sources);  // a batch does not affect translations
+  const int64_t at_once = 128 * dp.size(), total = std::ssize(set.sources);  // batch size does not affect results
   std::vector<std::string> texts;
   for (int64_t begin = 0; begin < total; begin += at_once) {
     if (stop()) return std::nullopt;
@@ -86,7 +86,7 @@ std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<Pai
   const int64_t rows = pair_block_rows(replica.model());
   const PairBlocks packed = pack_in_order(pairs, rows);
   Arena arena(scoring_memory(replica, rows), ctx.device());
-  std::vector<double> log_probs(pairs.size(), 0.0);  // filled in only for this rank's blocks
+  std::vector<double> log_probs(pairs.size(), 0.0);  // this rank fills in only its own blocks
   for (auto b = static_cast<size_t>(mesh.dp().rank()); b < packed.blocks.size();
        b += static_cast<size_t>(mesh.dp().size())) {
     const Block& block = packed.blocks[b];

@@ -1,6 +1,6 @@
-// trainer/inference/evaluate.h: measures BLEU and chrF of a model's translations, and its loss on given pairs.
+// trainer/inference/evaluate.h: measures BLEU and chrF of a model's translations, and the model's loss on pairs.
 //
-// All ranks of the world call these functions with the same arguments, and get the same results.
+// All ranks of the world must call these functions with the same arguments, and get the same results.
 #pragma once
 
 #include <cstdint>
@@ -26,36 +26,36 @@ TranslationScore score_translations(const std::vector<std::string>& hypotheses,
 
 std::vector<std::string> best_texts(const std::vector<NBest>& translations);
 
-// Pairs of a packed corpus, with sources as tokens and references as text. A target's tags are not part of its text
-// (data/tags.h), so the translation is forced to start with them.
+// Contains pairs of a packed corpus: the sources as tokens, and the references as text. The text of a reference lacks
+// the tags of the target (data/tags.h), so the translation is forced to start with these tags.
 struct HeldOutSet {
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::vector<int32_t>> prefixes;  // tags of the targets
   std::vector<std::string> references;
 };
-HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count);  // -1: all
-// Calls stop(), which must agree on all ranks, every few sentences, and returns nothing as soon as it is true. Stores
-// the best translations of the first kept.size() sentences in `kept`.
+HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count);  // count = -1: all pairs
+// Calls stop() every few sentences, and returns nullopt as soon as stop() is true. All ranks must get the same results
+// from stop(). Stores the best translations of the first kept.size() sentences in `kept`.
 std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
                                          const std::function<bool()>& stop, std::vector<Translation>& kept);
 
-// Losses in nats and target tokens, summed over the blocks of all dp ranks. `total` is the buffer for the sums.
+// Losses in nats and the number of target tokens, both summed over the blocks of all dp ranks.
 struct LossSums {
   BlockLoss sums;
   int64_t tokens = 0;
   double loss() const { return sums.loss / static_cast<double>(tokens); }  // per target token, with label smoothing
-  double nll() const { return sums.nll / static_cast<double>(tokens); }    // without it
+  double nll() const { return sums.nll / static_cast<double>(tokens); }    // without label smoothing
 };
 LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,
                          const LossTotal& total, Communicator& dp);
 
 // The log probability that the model assigns to a target, given its source.
 struct PairScore {
-  double log_prob = 0;  // natural logarithm, eos included
+  double log_prob = 0;  // natural logarithm, including eos
   int64_t tokens = 0;   // number of scored tokens, including eos
 };
-// `given` is the number of first target tokens of each pair that are not scored; empty: none. Throws an Error of kind
-// data that names the number of a pair, from 0, if one of its sides is longer than longest_scored_tokens(model).
+// The first given[i] target tokens of pair i are not scored; if `given` is empty, all are. Throws an Error of kind data
+// that names the index of a pair if the source or target has more than longest_scored_tokens(model) tokens.
 std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs,
                                    const std::vector<int64_t>& given = {});
 int64_t longest_scored_tokens(const Transformer& model);

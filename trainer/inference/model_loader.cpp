@@ -1,4 +1,4 @@
-// trainer/inference/model_loader.cpp: opens a checkpoint's folder for use.
+// trainer/inference/model_loader.cpp: loads the tokenizers and the weights of a checkpoint.
 #include "trainer/inference/model_loader.h"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // trainer/inference/model_loader.h: loads a trained model from a checkpoint's folder.
 //
-// The folder is self-contained: it contains config.cfg, which describes the model, the tokenizer models and the
-// tensors. The caller reads config.cfg (trainer/config/config_text.h) and may change `parallel` and `decode`. All ranks
-// of the world load the model together; either all succeed or all throw the same Error.
+// The folder contains everything that a model needs: its configuration (config.cfg), tokenizers and tensors. The caller
+// reads config.cfg (trainer/config/config_text.h) and may change `parallel` and `decode`. All ranks of the world must
+// load the model together. Either all ranks succeed, or all throw the same Error.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@
 
 namespace weft {
 
-// Source and target tokenizer of a packed corpus or a checkpoint: a joint tokenizer, or one per side.
+// The tokenizers of a packed corpus or a checkpoint: one joint tokenizer, or one for each side.
 struct Tokenizers {
-  std::shared_ptr<const Tokenizer> source, target;  // the same object if joint
+  std::shared_ptr<const Tokenizer> source, target;  // the same object if the tokenizer is joint
 };
 Tokenizers load_tokenizers(const std::string& folder);
 
 class LoadedModel {
  public:
-  // `folder` comes from resolve_checkpoint. `compute` is the storage type of activations and weights. REQUIRES:
+  // `folder` is a result of resolve_checkpoint(). `compute` is the storage type of activations and weights. REQUIRES:
   // `config` is the configuration saved in the folder, with `parallel` resolved for the mesh.
   LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh,
               StoredWeights weights = StoredWeights::evaluation, DType compute = DType::f32);

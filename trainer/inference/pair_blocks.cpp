@@ -1,4 +1,4 @@
-// trainer/inference/pair_blocks.cpp: fills each block with consecutive pairs until the next one does not fit.
+// trainer/inference/pair_blocks.cpp: fills each block with consecutive pairs until the next pair does not fit.
 #include "trainer/inference/pair_blocks.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ int64_t pair_block_rows(const Transformer& model) { return std::min(kRows, model
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows) {
   for (size_t i = 0; i < pairs.size(); ++i)
     if (std::ssize(pairs[i].source) >= rows || std::ssize(pairs[i].target) >= rows)
-      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens, but the maximum is {}", i,
+      fail(ErrorKind::data, fmt::format("pair {} has {} source and {} target tokens, but the maximum per side is {}", i,
                                         pairs[i].source.size(), pairs[i].target.size(), rows - 1));
   return pack_in_order(pairs, rows, rows);
 }

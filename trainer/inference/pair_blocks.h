@@ -1,4 +1,4 @@
-// trainer/inference/pair_blocks.h: packs pairs in order into blocks of one shape, for scoring and alignment.
+// trainer/inference/pair_blocks.h: packs pairs, in order, into blocks of equal shape for scoring and alignment.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ struct PairBlocks {
   std::vector<size_t> first;  // index of each block's first pair
 };
 
-// Returns the rows of a block on each side: 1024, or the number of the model's positions if it is smaller.
+// Returns the number of rows per side of a block: 1024, or model.max_positions() if that is smaller.
 int64_t pair_block_rows(const Transformer& model);
 
-// Throws an Error of kind data that names the index of a pair with more than rows - 1 tokens on a side.
+// Throws an Error of kind data that names the index of a pair if one side has more than rows - 1 tokens.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t rows);
-// Does the same for blocks with a different number of rows per side. REQUIRES: each pair fits into a block.
+// Packs pairs into blocks whose two sides may have different numbers of rows. REQUIRES: each pair fits into a block.
 PairBlocks pack_in_order(const std::vector<PairIds>& pairs, int64_t source_rows, int64_t target_rows);
 
-// Returns one pair that fills a block, for dry runs.
+// Returns a block that a single pair fills, for dry runs.
 Block fullest_block(int64_t rows);
 
 }  // namespace weft

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Converts hypotheses of one sentence to bytes and back, for messages between ranks.
+// Packer converts the hypotheses of sentences to bytes, for messages between ranks. Unpacker converts them back.
 class Packer {
  public:
   void add(int64_t index, const std::vector<Hypothesis>& nbest) {
@@ -79,11 +79,11 @@ std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const 
 BeamOptions beam_options(const DecodeConfig& c) {
   constexpr int64_t kLargestBeam = 1000;
   if (c.beam < 1 || c.beam > kLargestBeam)
-    fail(ErrorKind::usage, fmt::format("beam = {}: must be between 1 and {}", c.beam, kLargestBeam));
+    fail(ErrorKind::usage, fmt::format("beam = {} must be between 1 and {}", c.beam, kLargestBeam));
   if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("nbest = {}: must be between 1 and the beam size ({})", c.nbest, c.beam));
+    fail(ErrorKind::usage, fmt::format("nbest = {} must be between 1 and the beam size ({})", c.nbest, c.beam));
   if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    fail(ErrorKind::usage, fmt::format("max_length_factor = {}, max_length_extra = {}: both must be 0 or more",
+    fail(ErrorKind::usage, fmt::format("max_length_factor = {} and max_length_extra = {} must both be at least 0",
                                        c.max_length_factor, c.max_length_extra));
   return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
 }

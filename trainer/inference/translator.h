@@ -1,12 +1,12 @@
-// trainer/inference/translator.h: translates sentences in order, divided among the data-parallel ranks.
+// trainer/inference/translator.h: translates sentences, which are divided among the data-parallel ranks.
 //
-// All ranks of the world call translate_inputs() with the same sentences, and each gets all results. A source longer
-// than longest_source() tokens is truncated and counted. The translation of an empty line is empty, and its score is
-// the log probability that the model ends immediately. A translation depends only on its sentence, not on batch size,
-// order or dp.
+// All ranks of the world must call translate_inputs() with the same sentences, and each rank gets all translations. A
+// source is truncated to longest_source() tokens, and num_cut() counts truncated sources. The translation of an empty
+// line is empty, and its score is the log probability of an immediate eos. A translation depends only on its sentence,
+// not on the batch size, the order of sentences or dp.
 //
-// A forced prefix is the given start of a translation, which the model continues: tags (data/tags.h), which are not
-// part of the translation's text, then text. Its tokens do not count for log probability, score or length limit.
+// A forced prefix is the given start of a translation. It consists of tags (data/tags.h), which are not part of the
+// translation's text, followed by text. The log probability, score and length limit do not include prefix tokens.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace weft {
 
 struct Translation {
   std::string text;
-  double score = 0;             // log_prob / length penalty; n-best lists are ordered by it
-  double log_prob = 0;          // natural logarithm, eos included
+  double score = 0;             // log_prob / length penalty; n-best lists are sorted by score
+  double log_prob = 0;          // natural logarithm, including eos
   std::vector<int32_t> tokens;  // prefix and text, without eos
 };
 using NBest = std::vector<Translation>;  // best first, at least one
@@ -31,12 +31,12 @@ using NBest = std::vector<Translation>;  // best first, at least one
 struct TaggedLine {
   std::string text;
   std::string tag, target_tag;  // names of tags, separated by spaces
-  std::string prefix;           // text that the translation starts with
+  std::string prefix;           // text with which the translation must start
 };
 
 struct TranslationInput {
-  std::vector<int32_t> source;  // tokens with tags, without eos; empty: the translation is empty
-  std::vector<int32_t> prefix;  // forced
+  std::vector<int32_t> source;  // tags and text, without eos; if empty, so is the translation
+  std::vector<int32_t> prefix;  // forced prefix: tags and text
 };
 // Throws a usage Error if a tokenizer lacks a tag. A line without text gets neither tags nor prefix.
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target);
@@ -45,11 +45,11 @@ BeamOptions beam_options(const DecodeConfig& config);  // throws an Error of kin
 
 class Translator {
  public:
-  // `batch` is the number of sentences decoded by a rank at the same time (0: as many as fit). It affects only speed.
+  // `batch` is the number of sentences that a rank decodes at the same time; 0: as many as fit. It affects only speed.
   Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config,
              int64_t batch = 0);
 
-  using Progress = std::function<void(int64_t sentences_done)>;  // sentences of this call, estimated over all ranks
+  using Progress = std::function<void(int64_t sentences_done)>;  // sentences of this call, estimated over ranks
   // Throws a data Error if a prefix has more than longest_prefix() tokens.
   std::vector<NBest> translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress = {});
 

@@ -1,4 +1,4 @@
-// trainer/metrics/bleu.cpp: reduces the n-grams of a segment to ten integers, and computes scores from them.
+// trainer/metrics/bleu.cpp: reduces each segment to ten integers, and computes the score from their sums.
 #include "trainer/metrics/bleu.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kMaxOrder = BleuStats::kMaxOrder;
 
-// Joins tokens with one space, so that every n-gram is a substring of the text and can be its own key.
+// Returns the tokens joined with single spaces, so that each n-gram is a substring that can serve as a map key.
 std::string prepare(std::string_view line, const BleuOptions& options) {
   std::string lowered;
   if (options.lower_case) line = lowered = lower_case(line);
@@ -78,7 +78,7 @@ std::string signature(int num_references, const BleuOptions& options) {
                      name_of_enum(options.tokenizer), smoothing_text(options), kVersion);
 }
 
-// Fills the precisions. Returns the number of orders in the mean.
+// Sets result.precisions. Returns the number of n-gram orders in the geometric mean.
 int smoothed_precisions(const BleuOptions& options, BleuScore& result) {
   int num_orders = kMaxOrder;
   double exp_divisor = 1;
@@ -150,7 +150,7 @@ BleuScore bleu_from_stats(const BleuStats& stats, int num_references, const Bleu
   const double hypothesis = stats.hypothesis_length, reference = stats.reference_length;
   result.ratio = reference > 0 ? hypothesis / reference : 0;
   result.brevity_penalty = hypothesis >= reference ? 1 : hypothesis > 0 ? std::exp(1 - reference / hypothesis) : 0;
-  // If there is no match at all, the score is 0 with every smoothing.
+  // If no n-gram of any order matches, the score is 0 with every smoothing method.
   if (std::all_of(stats.correct.begin(), stats.correct.end(), [](int64_t n) { return n == 0; })) return result;
 
   const int num_orders = smoothed_precisions(options, result);

@@ -1,7 +1,7 @@
 // trainer/metrics/bleu.h: computes corpus BLEU (Papineni et al. 2002) as sacreBLEU 2 defines it, to the last digit.
 //
-// A segment has ten integer statistics. The score of a corpus depends only on their sums, so ranks can score parts of a
-// corpus and add up their BleuStats. All functions are pure. Lines are UTF-8 without line ends.
+// Ten integers (BleuStats) describe a segment. The score of a corpus depends only on the sums of these integers, so
+// ranks can score parts of a corpus and add up their BleuStats. All functions are pure. Lines are UTF-8 without '\n'.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none };  // tokenizers.h; none: only white space
+enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none };  // see tokenizers.h; `none`: white space only
 constexpr EnumNames<BleuTokenizer, 5> enum_names(BleuTokenizer) {
   return {{{"13a", BleuTokenizer::v13a},
            {"intl", BleuTokenizer::intl},
@@ -33,18 +33,18 @@ constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
 
 struct BleuOptions {
   BleuTokenizer tokenizer = BleuTokenizer::v13a;
-  BleuSmoothing smoothing = BleuSmoothing::exp;  // how to count n-gram orders without a match
-  double smoothing_value = -1;                   // for floor and add_k; negative: 0.1 for floor, 1 for add_k
+  BleuSmoothing smoothing = BleuSmoothing::exp;  // treatment of n-gram orders without a match
+  double smoothing_value = -1;                   // for floor and add_k; if negative, 0.1 for floor and 1 for add_k
   bool lower_case = false;
-  bool effective_order = false;  // leave out orders longer than the hypothesis; for single sentences
+  bool effective_order = false;  // ignore orders longer than the hypothesis; for single sentences
 };
 
 struct BleuStats {
   static constexpr int kMaxOrder = 4;
   int64_t hypothesis_length = 0;
-  int64_t reference_length = 0;              // of the reference closest in length, or the shorter one on a tie
+  int64_t reference_length = 0;              // of the reference closest in length; on a tie, of the shorter one
   std::array<int64_t, kMaxOrder> correct{};  // n-grams of the hypothesis found in a reference, clipped
-  std::array<int64_t, kMaxOrder> total{};    // n-grams of the hypothesis
+  std::array<int64_t, kMaxOrder> total{};    // all n-grams of the hypothesis
 
   BleuStats& operator+=(const BleuStats& other);
   bool operator==(const BleuStats&) const = default;

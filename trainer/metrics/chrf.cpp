@@ -19,7 +19,7 @@ bool is_ascii_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-// Splits off a word's last character if it is punctuation, or else the first one if that is punctuation; never both.
+// Splits off a word's last character if it is punctuation, otherwise its first character if that is punctuation.
 std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view>& words) {
   std::vector<std::string_view> out;
   for (const std::string_view word : words) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> cut_punctuation(const std::vector<std::string_view
   return out;
 }
 
-// A text prepared for n-grams. Units are characters or words, and an n-gram is a substring of the text.
+// Contains a text and the positions of its units, which are characters or words. An n-gram is a substring of the text.
 struct Units {
   std::string text;
   std::vector<size_t> begins, ends;  // byte offsets of each unit
@@ -75,7 +75,7 @@ Units words_of(const std::vector<std::string_view>& words) {
 ChrfStats::Order compare(const Units& hypothesis, const Units& reference, size_t order) {
   const auto reference_counts = reference.ngrams(order);
   ChrfStats::Order result;
-  if (reference_counts.empty()) return result;  // then the hypothesis is not counted for this order either
+  if (reference_counts.empty()) return result;  // sacreBLEU then does not count the hypothesis either
   for (const auto& [ngram, count] : reference_counts) result.reference += count;
   for (const auto& [ngram, count] : hypothesis.ngrams(order)) {
     result.hypothesis += count;
@@ -85,7 +85,7 @@ ChrfStats::Order compare(const Units& hypothesis, const Units& reference, size_t
   return result;
 }
 
-// Averages precision and recall over the orders that occur on both sides.
+// Averages precision and recall over the n-gram orders that both the hypothesis and the reference contain.
 double f_score(const ChrfStats& stats) {
   constexpr double kFactor = ChrfOptions::kBeta * ChrfOptions::kBeta;
   double precision = 0, recall = 0;
@@ -124,7 +124,7 @@ ChrfStats chrf_stats(std::string_view hypothesis, const std::vector<std::string_
   const Units characters = characters_of(words), cut_words = words_of(words);
 
   ChrfStats best;
-  double best_score = -1;  // uses the reference with the best F score, or the first of equal ones
+  double best_score = -1;  // the reference with the best F score counts; on a tie, the first
   for (const std::string_view reference : references) {
     const std::string prepared_reference = prepare(reference);
     const std::vector<std::string_view> reference_words = split_words(prepared_reference);

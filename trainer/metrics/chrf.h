@@ -22,12 +22,12 @@ struct ChrfOptions {
 
 struct ChrfStats {
   struct Order {
-    int64_t hypothesis = 0;  // n-grams; 0 if the reference is too short for this order
+    int64_t hypothesis = 0;  // number of n-grams; 0 if the reference is too short for this order
     int64_t reference = 0;
     int64_t matches = 0;
     bool operator==(const Order&) const = default;
   };
-  std::array<Order, ChrfOptions::kCharOrder + ChrfOptions::kMaxWordOrder> orders{};  // characters first
+  std::array<Order, ChrfOptions::kCharOrder + ChrfOptions::kMaxWordOrder> orders{};  // character orders first
 
   ChrfStats& operator+=(const ChrfStats& other);
   bool operator==(const ChrfStats&) const = default;

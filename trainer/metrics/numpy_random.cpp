@@ -1,4 +1,4 @@
-// trainer/metrics/numpy_random.cpp: SeedSequence's mixing, the PCG64 step and output, and bounded numbers without bias.
+// trainer/metrics/numpy_random.cpp: mixes seeds like SeedSequence, runs PCG64, and draws bounded numbers without bias.
 #include "trainer/metrics/numpy_random.h"
 
 #include <bit>
@@ -19,7 +19,7 @@ constexpr uint128 kPcgFactor = uint128{0x2360ed051fc65da4} << 64 | 0x4385df649fc
 
 uint32_t fold(uint32_t value) { return value ^ value >> 16; }
 
-class Hash {  // uses a different constant for each value
+class Hash {  // each call uses a different constant
  public:
   Hash(uint32_t start, uint32_t factor) : constant_(start), factor_(factor) {}
   uint32_t operator()(uint32_t value) {
@@ -57,7 +57,7 @@ NumpyRandom::NumpyRandom(uint64_t seed) {
   const std::array<uint64_t, 4> words = numpy_seed_state(seed);
   const uint128 start = uint128{words[0]} << 64 | words[1], stream = uint128{words[2]} << 64 | words[3];
   increment_ = stream << 1 | 1;
-  state_ = (increment_ + start) * kPcgFactor + increment_;  // two steps from state 0, between which `start` is added
+  state_ = (increment_ + start) * kPcgFactor + increment_;  // two steps from state 0, with `start` added in between
 }
 
 uint64_t NumpyRandom::next_uint64() {
@@ -75,10 +75,10 @@ uint32_t NumpyRandom::next_uint32() {
 }
 
 uint32_t NumpyRandom::below(uint32_t bound) {
-  require(bound > 0, ErrorKind::internal, "a random number needs a positive bound");
+  require(bound > 0, ErrorKind::internal, "the bound of a random number must be positive");
   if (bound == 1) return 0;
   uint64_t product = uint64_t{next_uint32()} * bound;
-  // Rejects the first 2^32 mod bound products of each bucket. Otherwise some buckets would be larger than others.
+  // Rejects a product whose low half is below 2^32 mod bound, so that all results are equally likely.
   if (static_cast<uint32_t>(product) < bound) {
     const uint32_t surplus = (std::numeric_limits<uint32_t>::max() - bound + 1) % bound;
     while (static_cast<uint32_t>(product) < surplus) product = uint64_t{next_uint32()} * bound;

@@ -1,9 +1,9 @@
 // trainer/metrics/numpy_random.h: generates the random numbers of NumPy's default_rng(seed), so that resampling draws
 // the same samples as sacreBLEU.
 //
-// The generator is PCG64 (O'Neill 2014: a 128-bit linear congruential generator with the XSL-RR output), seeded through
-// numpy's SeedSequence. Integers below a bound are drawn by Lemire's method (2019) on 32 bits, as Generator.integers
-// and Generator.choice do for bounds up to 2^32. tests/reference/numpy_random.py checks it against numpy.
+// The generator is PCG64 (O'Neill 2014: a 128-bit linear congruential generator with the XSL-RR output), seeded by
+// NumPy's SeedSequence. Integers below a bound are drawn by Lemire's method (2019) on 32 bits, as Generator.integers
+// and Generator.choice do for bounds up to 2^32. tests/reference/numpy_random.py checks the numbers against NumPy.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ class NumpyRandom {
   explicit NumpyRandom(uint64_t seed);
 
   uint64_t next_uint64();
-  uint32_t next_uint32();          // takes two per 64-bit number, the low word first
-  uint32_t below(uint32_t bound);  // 0 to bound - 1, all equally likely; a bound of 1 draws nothing
+  uint32_t next_uint32();          // returns both halves of a 64-bit number in turn, the low half first
+  uint32_t below(uint32_t bound);  // returns 0 to bound - 1, all equally likely; bound = 1 draws no number
 
  private:
   unsigned __int128 state_, increment_;
@@ -28,7 +28,7 @@ class NumpyRandom {
   bool has_high_half_ = false;
 };
 
-// Returns the random bits of one call of Generator.integers(2, dtype=bool): 32 per 32-bit number, lowest bit first.
+// Draws the bits that a call of Generator.integers(2, dtype=bool) returns: 32 per 32-bit number, lowest bit first.
 class CoinFlips {
  public:
   explicit CoinFlips(NumpyRandom& random) : random_(random) {}

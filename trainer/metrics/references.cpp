@@ -1,4 +1,4 @@
-// trainer/metrics/references.cpp: selects the references of one segment, and counts them for signatures.
+// trainer/metrics/references.cpp: checks and selects references, and formats their number for signatures.
 #include "trainer/metrics/references.h"
 
 #include "tensor/error.h"

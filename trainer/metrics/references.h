@@ -1,4 +1,4 @@
-// trainer/metrics/references.h: selects and counts references for BLEU, chrF and TER, which accept several per segment.
+// trainer/metrics/references.h: selects references for BLEU, chrF and TER, which accept several references per segment.
 //
 // references[r][i] is the r-th reference of segment i. If segments have different numbers of references, the signature
 // of the score contains nrefs:var.

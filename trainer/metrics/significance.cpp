@@ -1,4 +1,4 @@
-// trainer/metrics/significance.cpp: scores samples, and counts how often they differ more than the real scores.
+// trainer/metrics/significance.cpp: scores samples, and counts how often systems differ more than on the real data.
 #include "trainer/metrics/significance.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ std::vector<std::vector<double>> bootstrap_scores(const SystemStats& stats, cons
   return scores;
 }
 
-// Returns the probability that chance causes a difference above the real one. Adding 1 keeps p above 0.
+// Returns the probability p that chance causes a difference above the real difference. Adding 1 keeps p above 0.
 double p_value(const std::vector<double>& differences, double real_difference) {
   const auto exceeds = [&](double difference) { return difference > real_difference; };
   const auto count = std::count_if(differences.begin(), differences.end(), exceeds);
@@ -97,7 +97,7 @@ std::vector<SystemResult> paired_bootstrap(const SystemStats& stats, const Resam
     if (s == 0) continue;
     std::vector<double> differences;
     for (size_t i = 0; i < scores[s].size(); ++i) differences.push_back(std::abs(scores[s][i] - scores[0][i]));
-    // The samples are centered on the real difference; under the null hypothesis they would be centered on 0.
+    // The differences are centered on the real difference, but under the null hypothesis they must be centered on 0.
     const double center = mean(differences);
     for (double& d : differences) d -= center;
     results[s].p_value = p_value(differences, std::abs(results[s].score - results[0].score));
@@ -111,7 +111,7 @@ std::vector<SystemResult> paired_randomisation(const SystemStats& stats, const R
   const size_t num_systems = results.size(), width = stats.systems[0].width;
   const std::vector<double> baseline = sum_of_segments(stats.systems[0]);
   std::vector<std::vector<double>> totals, differences(num_systems);
-  std::vector<SegmentStats> changes;  // system - baseline; exchanging outputs adds it to the baseline's sums
+  std::vector<SegmentStats> changes;  // system - baseline; exchanging a segment adds its row to the baseline's sums
   for (const SegmentStats& system : stats.systems) {
     totals.push_back(sum_of_segments(system));
     changes.push_back(difference(system, stats.systems[0]));

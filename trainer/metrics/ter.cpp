@@ -53,7 +53,7 @@ TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_vi
   std::vector<int64_t> edits;
   double sum_of_lengths = 0;
   for (const std::string_view reference : references) {
-    // sacreBLEU tokenizes references twice. With `normalized`, this splits the 's off "it's..." only in references.
+    // sacreBLEU tokenizes only references twice. If `normalized` is set, the second pass splits the 's off "it's...".
     const std::vector<int> reference_words = numbers(tokenize(tokenize(reference)));
     edits.push_back(translation_edits(hypothesis_words, reference_words));
     sum_of_lengths += std::ssize(reference_words);
@@ -63,7 +63,7 @@ TerStats ter_stats(std::string_view hypothesis, const std::vector<std::string_vi
 }
 
 TerScore ter_from_stats(const TerStats& stats, int num_references, const TerOptions& options) {
-  double rate = stats.edits > 0 ? 1 : 0;  // without reference words every edit is an error
+  double rate = stats.edits > 0 ? 1 : 0;  // if the references have no words
   if (stats.reference_length > 0) rate = stats.edits / stats.reference_length;
   return {.score = 100 * rate, .stats = stats, .signature = signature(num_references, options)};
 }

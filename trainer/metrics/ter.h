@@ -14,9 +14,9 @@ namespace weft {
 
 struct TerOptions {
   bool case_sensitive = false;
-  bool normalized = false;     // first replace entities and split punctuation off
+  bool normalized = false;     // first decode HTML entities and split off punctuation
   bool no_punct = false;       // remove . , ? : ; ! " ( )
-  bool asian_support = false;  // with normalized, each ideograph is a word; with no_punct, remove full-width marks
+  bool asian_support = false;  // normalized: each ideograph is a word; no_punct: remove full-width punctuation
 };
 
 struct TerStats {
@@ -28,7 +28,7 @@ struct TerStats {
 };
 
 struct TerScore {
-  double score = 0;  // 100 edits / reference length; 0 is best; can exceed 100
+  double score = 0;  // 100 * edits / reference length; 0 is best; can exceed 100
   TerStats stats;
   std::string signature;  // lists everything that affects the score
 };

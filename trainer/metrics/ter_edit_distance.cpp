@@ -1,4 +1,4 @@
-// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses the rows of a common prefix.
+// trainer/metrics/ter_edit_distance.cpp: fills the table row by row, and reuses the rows of an unchanged prefix.
 #include "trainer/metrics/ter_edit_distance.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ BeamEditDistance::BeamEditDistance(std::vector<int> reference) : reference_(std:
 }
 
 int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
-  size_t num_equal = 0;  // rows are reused only for equal lengths, because the beam depends on the length
+  size_t num_equal = 0;  // rows are reused only for equal lengths, because the length determines the beam
   if (hypothesis.size() == hypothesis_.size()) {
     num_equal = std::mismatch(hypothesis.begin(), hypothesis.end(), hypothesis_.begin()).first - hypothesis.begin();
   }
@@ -32,7 +32,7 @@ int BeamEditDistance::operator()(const std::vector<int>& hypothesis) {
 
 void BeamEditDistance::fill_row(size_t i) {
   const double ratio = static_cast<double>(reference_.size()) / hypothesis_.size();
-  // If the hypothesis is very short, the diagonal moves by more than the beam's width per row.
+  // If the hypothesis is very short, the diagonal moves by more than the usual width per row, so the beam is wider.
   const auto width = static_cast<int64_t>(ratio / 2 > kBeamWidth ? std::ceil(ratio / 2 + kBeamWidth) : kBeamWidth);
   const auto diagonal = static_cast<int64_t>(std::floor(i * ratio));
   const int64_t num_columns = std::ssize(reference_) + 1;

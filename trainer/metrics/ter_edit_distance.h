@@ -1,8 +1,8 @@
 // trainer/metrics/ter_edit_distance.h: computes TER's edit distance and its path, in a beam around the diagonal.
 //
 // All edits cost 1. On a tie, a match or substitution is preferred, then the removal of a hypothesis word, then the
-// insertion of a reference word. Cells more than 25 off the diagonal are skipped, so the distance between very
-// different texts can be too large. This is part of the score's definition.
+// insertion of a reference word. Cells more than 25 columns off the diagonal are skipped, so the distance
+// between very different texts can be too large. This limit is part of the score's definition.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class BeamEditDistance {
   void fill_row(size_t i);
 
   std::vector<int> reference_, hypothesis_;
-  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: from i hypothesis words to j reference words
+  std::vector<std::vector<Cell>> rows_;  // rows_[i][j]: from i hypothesis words to the first j reference words
 };
 
 }  // namespace weft

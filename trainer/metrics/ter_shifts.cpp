@@ -1,4 +1,4 @@
-// trainer/metrics/ter_shifts.cpp: applies the best shift of each round until none helps or the limit is reached.
+// trainer/metrics/ter_shifts.cpp: applies the best shift in each round until no shift helps or the limit is reached.
 #include "trainer/metrics/ter_shifts.h"
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace {
 
 constexpr int kMaxShiftLength = 10;
 constexpr int kMaxShiftDistance = 50;
-constexpr int kMaxCandidates = 1000;  // over all rounds
+constexpr int kMaxCandidates = 1000;  // limit over all rounds
 
 struct Shift {
   int gain = 0;
   int start = 0, length = 0;  // the run of hypothesis words
   int target = 0;             // position of the word before which the run is moved
 
-  // The better shift has a larger gain, or else a longer run, an earlier start or an earlier target.
+  // The better shift has the larger gain; on a tie, the longer run, then the earlier start, then the earlier target.
   bool operator<(const Shift& other) const {
     return std::tuple(gain, length, -start, -target) <
            std::tuple(other.gain, other.length, -other.start, -other.target);
@@ -30,7 +30,7 @@ std::vector<int> shifted(const std::vector<int>& words, const Shift& shift) {
   const auto run = words.begin() + shift.start, run_end = run + shift.length;
   std::vector<int> result(words.begin(), run);
   result.insert(result.end(), run_end, words.end());
-  // A target inside the run or at its end counts from the run's first word, as in Tercom.
+  // As in Tercom, a target inside the run or at its end is a position in the words without the run.
   const int position = shift.target > shift.start + shift.length
                            ? shift.target - shift.length
                            : std::min<int>(shift.target, static_cast<int>(std::ssize(result)));
@@ -39,7 +39,7 @@ std::vector<int> shifted(const std::vector<int>& words, const Shift& shift) {
 }
 
 struct Alignment {
-  std::vector<int> hypothesis_of;  // hypothesis word at or before each reference word; -1: none
+  std::vector<int> hypothesis_of;  // hypothesis word aligned with or before each reference word; -1: none
   std::vector<bool> hypothesis_wrong, reference_wrong;
 };
 
@@ -101,7 +101,7 @@ class ShiftSearch {
     return best;
   }
 
-  // Tries to move the run next to each of the hypothesis words that are aligned to the same run in the reference.
+  // Tries to move the run behind each hypothesis word aligned with the same run in the reference or the word before it.
   void try_targets(int start, int goal, int length, std::optional<Shift>& best) {
     if (!any_in(alignment_.hypothesis_wrong, start, length) || !any_in(alignment_.reference_wrong, goal, length))
       return;

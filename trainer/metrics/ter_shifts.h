@@ -1,6 +1,6 @@
 // trainer/metrics/ter_shifts.h: searches greedily for shifts of word runs, as Tercom does, and counts the edits.
 //
-// Finding the fewest edits with moves is NP-hard, so this search and its limits define the score.
+// It is NP-hard to find the fewest edits if moves are allowed, so this search and its limits define the score.
 #pragma once
 
 #include <cstdint>

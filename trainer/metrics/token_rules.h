@@ -1,4 +1,4 @@
-// trainer/metrics/token_rules.h: contains building blocks of tokenizers: functions that scan a line and insert spaces.
+// trainer/metrics/token_rules.h: contains building blocks of tokenizers, which scan a line and insert spaces.
 //
 // Predicates take code points. A byte that is not valid UTF-8 counts as U+FFFF, a noncharacter that no rule matches.
 #pragma once
@@ -31,7 +31,7 @@ std::string space_around(std::string_view text, Matches matches) {
   return out;
 }
 
-// Where two adjacent characters match, adds `before`, a space between them, and `after`. Matches do not overlap.
+// If two adjacent characters match, puts `before`, the pair with a space in between, and `after`. Pairs do not overlap.
 template <typename Matches>
 std::string space_out(std::string_view text, Matches matches, const char* before, const char* after) {
   std::string out;
@@ -62,9 +62,9 @@ std::string without(std::string_view text, Matches matches) {
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to);
-void undo_entities(std::string& text);  // &quot; &amp; &lt; &gt; in this order, so &amp;lt; becomes <
+void undo_entities(std::string& text);  // decodes &quot; &amp; &lt; &gt; in this order, so &amp;lt; becomes <
 
 std::string split_ascii_signs(std::string_view text);         // puts spaces around ASCII signs except ' , - .
-std::string split_points_and_hyphens(std::string_view text);  // splits . and , outside numbers, and - after a digit
+std::string split_points_and_hyphens(std::string_view text);  // splits off . and , outside numbers, - after a digit
 
 }  // namespace weft

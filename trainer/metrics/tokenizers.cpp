@@ -21,7 +21,7 @@ bool contains(const CharRange (&ranges)[N], char32_t c) {
 }
 
 // The first range is not Chinese. The tokenizer's authors meant the ideographs U+20000-2A6D6, but their notation was
-// parsed as four digits and one character. The range stays because published scores depend on it.
+// parsed as four digits and one more character. The range is kept because published scores depend on it.
 bool is_chinese(char32_t c) {
   static constexpr CharRange kRanges[] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F},
                                           {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF}, {0x3400, 0x4DB5},

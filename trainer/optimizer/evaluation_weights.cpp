@@ -24,7 +24,7 @@ EvaluationWeights::EvaluationWeights(Context& ctx, Communicator& dp, const Param
 EvaluationWeights::~EvaluationWeights() {
   try {
     restore();
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the device has failed; the next step reports it again
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the device has failed, as the next step reports again
   }
 }
 

@@ -1,10 +1,10 @@
 // trainer/optimizer/evaluation_weights.h: replaces the training weights during an evaluation.
 //
-// An optimizer has separate weights for evaluation, for example an average, if they differ from the weights at which it
-// computes gradients (Optimizer::has_evaluation_weights). They need no memory of their own, because the memory of the
-// gradients, which is free between steps, stores what they displace:
-//   f32: the training weights
-//   mixed precision: the vectors; the rounded matrices, which layers read, are computed again from the f32 values
+// Some optimizers evaluate the model at different weights than those at which they compute gradients, for example at an
+// average (Optimizer::has_evaluation_weights). During an evaluation, these weights overwrite the training weights. The
+// memory of the gradients, which is free between steps, stores what must be restored afterwards:
+//   f32: all training weights
+//   mixed precision: the vectors, because the rounded matrices can be computed again from the f32 values
 #pragma once
 
 #include "trainer/optimizer/optimizer.h"
@@ -13,11 +13,11 @@ namespace weft {
 
 class EvaluationWeights {
  public:
-  // All ranks of `dp` construct it together, between steps. It uses the gradients' memory until it is destroyed.
-  // REQUIRES: the arguments outlive it, and in f32 the weights are gathered (ParamGather).
+  // All ranks of `dp` must construct this object together, between steps. It uses the gradients' memory until it is
+  // destroyed. REQUIRES: the arguments outlive this object, and in f32 the weights are gathered (ParamGather).
   EvaluationWeights(Context& ctx, Communicator& dp, const ParamStore& params, const Optimizer& optimizer);
-  // Restores the training weights, bit by bit and without communication. With ParamStore::divided() these are this
-  // rank's shard of the matrices and all vectors; the other shards must be gathered again.
+  // Restores the training weights exactly and without communication. With ParamStore::divided(), it restores only this
+  // rank's shard of the matrices and all vectors, so the other shards must be gathered again.
   ~EvaluationWeights();
   EvaluationWeights(const EvaluationWeights&) = delete;
   EvaluationWeights& operator=(const EvaluationWeights&) = delete;

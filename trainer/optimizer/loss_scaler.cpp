@@ -1,4 +1,4 @@
-// trainer/optimizer/loss_scaler.cpp: decides when the scale grows and when it backs off.
+// trainer/optimizer/loss_scaler.cpp: decides when the scale doubles and when it is halved.
 #include "trainer/optimizer/loss_scaler.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/optimizer/muon.cpp: assembles matrices, and orthogonalizes them.
+// trainer/optimizer/muon.cpp: assembles matrices that are split over ranks, and orthogonalizes them.
 #include "trainer/optimizer/muon.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@ constexpr int kIterations = 5;
 constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;  // Jordan et al. 2024
 constexpr float kEps = 1e-7f;                               // minimum norm
 
-// Returns the type of the iteration: bf16 where matrix products are much faster in it and the model also uses it.
+// Returns the type of the iteration: bf16, which is much faster, if the model uses bf16 on GPUs, otherwise f32.
 DType iteration_type(const ParamStore& params) {
   return params.device() == Device::cuda && params.compute_dtype() == DType::bf16 ? DType::bf16 : DType::f32;
 }
 
-// Lays out the memory of one matrix's iteration: [rows, cols] twice, in f32 and in the iteration's type, and two Gram
-// matrices. All parts start on cache lines.
+// Lays out the memory to orthogonalize one matrix: the matrix in f32, x and a product in the iteration's type, and two
+// Gram matrices. All parts start on cache lines.
 class Workspace {
  public:
   Workspace(DType type, int64_t rows, int64_t cols) : type_(type), rows_(rows), cols_(cols) {}
@@ -28,7 +28,7 @@ class Workspace {
   size_t bytes() const { return end_of(4); }
 
   Tensor whole(const Tensor& memory) const { return at(memory, 0, rows_, cols_, DType::f32); }
-  Tensor x(const Tensor& memory) const {  // in f32 the same memory as whole()
+  Tensor x(const Tensor& memory) const {  // with f32, this is the memory of whole()
     return type_ == DType::f32 ? whole(memory) : at(memory, end_of(3), rows_, cols_, type_);
   }
   Tensor product(const Tensor& memory) const { return at(memory, end_of(0), rows_, cols_, type_); }
@@ -39,7 +39,7 @@ class Workspace {
   static size_t rounded(int64_t numel, DType type) {
     return (static_cast<size_t>(numel) * size_of(type) + 255) / 256 * 256;
   }
-  // The parts in memory are whole, product, gram, gram_square, x.
+  // The order of the parts in memory is whole, product, gram, gram_square, x.
   size_t end_of(int part) const {
     const size_t matrix = rounded(rows_ * cols_, type_), square = rounded(side() * side(), type_);
     const size_t sizes[] = {rounded(rows_ * cols_, DType::f32), matrix, square, square,
@@ -57,10 +57,10 @@ class Workspace {
   int64_t rows_, cols_;
 };
 
-// Orthogonalizes w.x(memory) in place. REQUIRES: its norm is at most 1.
+// Orthogonalizes w.x(memory) in place. REQUIRES: the norm of x is at most 1.
 void iterate(Context& ctx, const Workspace& w, const Tensor& memory) {
   const Tensor x = w.x(memory), y = w.product(memory), gram = w.gram(memory), square = w.gram_square(memory);
-  const bool wide = x.rows() <= x.cols();  // then the smaller Gram matrix is x x^T, otherwise x^T x
+  const bool wide = x.rows() <= x.cols();  // if wide, the smaller Gram matrix is x x^T, otherwise x^T x
   for (int i = 0; i < kIterations; ++i) {
     ops::gemm(ctx, {.a = x, .b = x, .c = gram, .trans_a = !wide, .trans_b = wide});
     ops::gemm(ctx, {.a = gram, .b = gram, .c = square});
@@ -86,11 +86,11 @@ int64_t work_of(const MuonMatrix& m) {
 }
 
 struct Share {                 // consecutive matrices of a dp rank
-  size_t first = 0, last = 0;  // one past
+  size_t first = 0, last = 0;  // last is one past the end
   int64_t work = 0;
 };
 
-// Each rank takes matrices until its work would exceed `most`.
+// Gives matrices to each rank until the rank's work would exceed `most`.
 std::vector<Share> shares_up_to(const std::vector<MuonMatrix>& matrices, int64_t most) {
   std::vector<Share> shares(1);
   for (size_t i = 0; i < matrices.size(); ++i) {
@@ -167,7 +167,7 @@ Muon::Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Commun
       elements_(elements_of(params)),
       workspace_(params.buffer_of(largest_workspace(matrices_, type_))),
       square_(1, params.device()) {
-  require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "matrices split over tp need its communicator");
+  require(params.tp_size() == 1 || tp != nullptr, ErrorKind::internal, "split matrices need the tp communicator");
 }
 
 // Orthogonalizes this rank's share of the matrices, then gathers the shares of all dp ranks.
@@ -198,7 +198,7 @@ void Muon::orthogonalise_matrix(Context& ctx, const MuonMatrix& m) const {
   if (!m.is_whole()) {
     ops::fill(ctx, {.x = whole.with_shape({whole.numel()})});
     ops::scale_add(ctx, {.x = local, .y = own(whole)});
-    if (tp_ != nullptr) tp_->all_reduce(whole);  // each element comes from one rank, and all others add 0
+    if (tp_ != nullptr) tp_->all_reduce(whole);  // each element comes from one rank, and all other ranks add 0
   }
   square_.clear(ctx);
   ops::sum_squares(ctx, {.x = whole.with_shape({whole.numel()}), .y = square_[0]});

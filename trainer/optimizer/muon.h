@@ -1,12 +1,12 @@
-// trainer/optimizer/muon.h: Muon (Jordan et al. 2024): momentum of matrices, orthogonalized by Newton-Schulz.
+// trainer/optimizer/muon.h: implements Muon (Jordan et al. 2024), which orthogonalizes momentum updates.
 //
-// Let U be Nesterov's update of the momentum of a matrix, with singular values S and vectors P, Q: U = P S Q^T. The
-// iteration X <- a X + (b A + c A A) X with A = X X^T, from X = U / |U|, brings all singular values near 1, so X
-// becomes about P Q^T. The update subtracts lr X times a factor that depends on the matrix's shape (MuonAdjust). Adam
+// Let U = P S Q^T be the singular value decomposition of the Nesterov momentum update of a matrix. The Newton-Schulz
+// iteration X <- a X + (b A + c A A) X with A = X X^T starts from X = U / |U| and brings all singular values near 1, so
+// X approaches P Q^T. The update subtracts lr X times a factor that depends on the matrix's shape (MuonAdjust). Adam
 // updates everything else: embeddings, output table and vectors.
 //
-// Q, K and V are separate matrices, and so are gate and value. A matrix split over tp is assembled on all tp ranks,
-// which compute the same result. The dp ranks divide the matrices among themselves.
+// Fused parameters count as separate matrices: Q, K and V, or gate and value. If a matrix is split over tp, all tp
+// ranks assemble the whole matrix and compute the same result. The dp ranks divide the matrices among themselves.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace weft {
 
-// The factor of an orthogonalized update of [A, B]: sqrt(max(1, A / B)) (Jordan), or 0.2 sqrt(max(A, B)), which gives
-// it the root mean square of a typical Adam update, so that one learning rate suits both (Liu et al. 2025).
+// The factor of an update of an A x B matrix: `original` is sqrt(max(1, A / B)), and `match_rms_adamw` is
+// 0.2 sqrt(max(A, B)). The latter matches the RMS of typical Adam updates, so one rate suits both (Liu et al. 2025).
 enum class MuonAdjust : uint8_t { match_rms_adamw, original };
 constexpr EnumNames<MuonAdjust, 2> enum_names(MuonAdjust) {
   return {{{"match_rms_adamw", MuonAdjust::match_rms_adamw}, {"original", MuonAdjust::original}}};
@@ -29,10 +29,10 @@ double muon_factor(MuonAdjust adjust, int64_t rows, int64_t cols);
 
 // One matrix of a parameter, as stored on this rank.
 struct MuonMatrix {
-  int64_t offset = 0;  // offset of its local part in the flat buffers
+  int64_t offset = 0;  // offset of the local part in the flat buffers
   int64_t local_rows = 0, local_cols = 0;
   int64_t rows = 0, cols = 0;  // shape of the complete matrix
-  int64_t row = 0, col = 0;    // start of the local part in it
+  int64_t row = 0, col = 0;    // position of the local part in the complete matrix
   bool is_whole() const { return rows == local_rows && cols == local_cols; }
 };
 
@@ -44,14 +44,14 @@ class Muon {
   // Returns the range of the flat buffers from the first to the last matrix, which contains only matrices.
   static ParamBuffer::Hole elements_of(const ParamStore& params);
 
-  // Without `tp` and `dp` there is one rank. REQUIRES: all arguments outlive it.
+  // nullptr for `tp` or `dp` means that the group has one rank. REQUIRES: all arguments outlive this object.
   Muon(const ParamStore& params, MuonAdjust adjust, Communicator* tp, Communicator* dp);
 
   const ParamBuffer::Hole& elements() const { return elements_; }
-  // Replaces the gradients of its elements, which contain updates of the momentum, by the orthogonalized updates times
-  // their factors. All ranks of tp and dp call it. A dry run performs the ops of the busiest dp rank.
+  // Replaces the momentum updates, which the gradients of elements() contain, with the orthogonalized updates times
+  // their factors. All ranks of tp and dp must call this. A dry run performs the ops of the busiest dp rank.
   void orthogonalise(Context& ctx) const;
-  size_t workspace_bytes() const { return workspace_.footprint(); }  // for one matrix at a time
+  size_t workspace_bytes() const { return workspace_.footprint(); }  // enough for one matrix at a time
 
  private:
   void orthogonalise_matrix(Context& ctx, const MuonMatrix& m) const;

@@ -1,4 +1,4 @@
-// trainer/optimizer/optimizer.cpp: computes sums of squares and updates.
+// trainer/optimizer/optimizer.cpp: computes sums of squared gradients, and updates weights.
 #include "trainer/optimizer/optimizer.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// Returns the parts of ranges inside [begin, end), or those outside.
+// Returns the parts of `ranges` that lie inside `hole`, or the parts that lie outside.
 std::vector<ParamRange> cut(const std::vector<ParamRange>& ranges, const ParamBuffer::Hole& hole, bool inside) {
   std::vector<ParamRange> parts;
   const auto add = [&](ParamRange range, int64_t begin, int64_t end) {
@@ -65,7 +65,7 @@ void Optimizer::keep(const char* prefix, const char* what, const ParamBuffer::Ho
                    .memory = params_.buffer_of(static_cast<size_t>(numel) * sizeof(float))});
 }
 
-// On devices where the number of pieces matters, ranges are long, so a shard has only a few more pieces than buckets.
+// On a GPU, where each piece costs a kernel launch, ranges are long, so a shard has few more pieces than buckets.
 std::vector<Optimizer::Piece> Optimizer::own_pieces(const std::vector<ParamRange>& ranges) const {
   const int64_t num_matrices = params_.matrix_numel();
   std::vector<Piece> pieces;
@@ -105,7 +105,7 @@ OptimizerBytes Optimizer::bytes() const {
   return bytes;
 }
 
-// Returns the weights that an update writes.
+// Returns the weights of `piece` that an update writes.
 Tensor Optimizer::weights_of(const Piece& piece) const {
   const bool in_master = params_.divided() && piece.range.begin < params_.matrix_numel();
   return in_master ? master().slice_rows(piece.place, piece.count())
@@ -118,7 +118,7 @@ Tensor Optimizer::copy_of(const Piece& piece) const {
 
 void Optimizer::add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const {
   for (const Piece& piece : by_split_) {
-    if (piece.range.begin >= params_.matrix_numel() && !shard_.is_first()) continue;  // all ranks have the vectors
+    if (piece.range.begin >= params_.matrix_numel() && !shard_.is_first()) continue;  // counts vectors once
     ops::sum_squares(ctx, {.x = grads_of(piece), .y = piece.range.has_property ? split : whole});
   }
 }
@@ -154,7 +154,7 @@ void Optimizer::update_piece(Context& ctx, ops::UpdateRule rule, const Piece& pi
   if (!sharded()) params_.refresh(ctx, piece.range);
 }
 
-// Solves y = (1 - beta1) z + beta1 x of schedule-free steps for x.
+// For schedule-free steps, solves y = (1 - beta1) z + beta1 x for x.
 void Optimizer::write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const {
   if (has_average()) {
     shard_.put(ctx, average().matrices, whole.matrices);
@@ -193,7 +193,7 @@ void Optimizer::copy_values(Context& ctx, const ParamBuffer& to) const {
   copy(ctx, params_.vector_values(), to.vectors);
 }
 
-// Turns the gradients into updates of the momentum, then orthogonalizes them.
+// Turns the gradients into momentum updates, orthogonalizes these updates, and applies them.
 void Optimizer::update_by_muon(Context& ctx, const StepScalars* scalars) const {
   for (const Piece& piece : of_muon_)
     ops::muon_momentum(ctx, {.grad = grads_of(piece),

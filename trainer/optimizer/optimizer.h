@@ -1,8 +1,8 @@
-// trainer/optimizer/optimizer.h: updates the flat parameters, and computes the norm of their gradient.
+// trainer/optimizer/optimizer.h: updates the flat parameters, and computes sums for the gradient norm.
 //
-// An optimizer is a rule per element (tensor/op/update_rules.h) and the state that the rule keeps; traits_of() defines
-// both. Muon updates matrices and leaves the rest to Adam. An optimizer with a shard (parallel/shard.h) of the matrices
-// keeps and updates only this shard and all vectors, which are small. ParamGather then gathers the other weights.
+// An optimizer consists of an elementwise rule (tensor/op/update_rules.h) and its state; traits_of() defines both. Muon
+// updates matrices and leaves the rest to Adam. If the matrices are sharded (parallel/shard.h), each rank updates and
+// stores only its shard and all vectors, which are small. ParamGather then gathers the other ranks' weights.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ constexpr EnumNames<OptimizerKind, 4> enum_names(OptimizerKind) {
 struct OptimizerTraits {
   ops::UpdateRule rule;           // for each element that Muon does not update
   const char *first, *second;     // prefixes of the rule's moments in checkpoints; nullptr: no moment
-  const char* trained = nullptr;  // prefix of the training weights, if they are not the model's
+  const char* trained = nullptr;  // prefix of the training weights, if evaluation uses others
 };
 constexpr OptimizerTraits traits_of(OptimizerKind kind) {
   using Rule = ops::UpdateRule;
@@ -50,8 +50,8 @@ struct OptimizerConfig {
   void fields(V& v) {
     v("kind", kind,
       "adam; muon: orthogonalized momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW that "
-      "evaluates and saves a weighted mean of its weights, requires schedule.kind = constant; lion: steps by the sign "
-      "of a momentum, needs a lower learning rate and more weight decay than Adam",
+      "evaluates and saves a weighted mean of its weights (requires schedule.kind = constant); lion: updates by the "
+      "sign of a momentum (needs a lower learning rate and more weight decay than Adam)",
       OnResume::optimizer);
     v("beta1", beta1,
       "Adam: decay of the first moment; schedule_free: share of the mean in the weights; lion: share of the momentum",
@@ -61,7 +61,7 @@ struct OptimizerConfig {
     v("weight_decay", weight_decay,
       "decoupled weight decay of matrices, multiplied by the learning rate; biases and norms never decay",
       OnResume::retrains);
-    v("clip_norm", clip_norm, "scale gradients down to this global norm; 0 = never", OnResume::retrains);
+    v("clip_norm", clip_norm, "scales down gradients above this global norm; 0 = no clipping", OnResume::retrains);
     v("muon_momentum", muon_momentum, "muon: decay of the momentum", OnResume::retrains);
     v("muon_adjust", muon_adjust,
       "muon: factor of the update of an A x B matrix: match_rms_adamw (0.2 sqrt(max(A, B)), so that one learning rate "
@@ -74,7 +74,7 @@ struct OptimizerConfig {
 // PyTorch's clip_grad_norm_; 1 if clip_norm is 0.
 double clip_scale(double norm, double clip_norm);
 
-// The other ranks that an update needs: tp ranks for split matrices, dp ranks to share work. nullptr: none.
+// The groups of ranks that share Muon's update: tp assembles split matrices, dp divides the work. nullptr: one rank.
 struct OptimizerGroups {
   Communicator *tp = nullptr, *dp = nullptr;
 };
@@ -87,27 +87,27 @@ struct OptimizerState {
   bool is_average() const { return prefix.empty(); }
 };
 
-struct OptimizerBytes {  // memory
+struct OptimizerBytes {  // bytes of memory
   size_t master = 0, moments = 0, average = 0, workspace = 0;
 };
 
 class Optimizer {
  public:
-  // `shard` divides the matrices of `params`; by default it contains all of them. `ema` is the decay of the average of
-  // the weights (weight_average.h); 0: no average. If the parameters are only planned, so is the optimizer state.
+  // `shard` is this rank's part of the matrices of `params`, by default all matrices. `ema` is the decay of the average
+  // of the weights (weight_average.h); 0: no average. If `params` has only planned memory, so has the optimizer.
   Optimizer(const ParamStore& params, const OptimizerConfig& config, const Shard& shard, double ema = 0,
             OptimizerGroups groups = {});
   Optimizer(const ParamStore& params, const OptimizerConfig& config)
       : Optimizer(params, config, Shard(params.matrix_numel(), 0, 1, /*bucket=*/int64_t{1} << 62)) {}
 
-  // Adds the sums of squared gradients, separately for split and for replicated parameters. With a sharded optimizer
-  // the sums of all dp ranks add up to the squares of the complete gradient.
+  // Adds the sum of squared gradients to `split` for parameters split over tp, and to `whole` for all others. With a
+  // sharded optimizer, only the sums over all dp ranks contain the complete gradient.
   void add_squares(Context& ctx, const Tensor& split, const Tensor& whole) const;
 
-  // Counts a step and sets its step scalars. grad_scale multiplies the gradients: clipping factor / loss scale.
+  // Counts a step and sets its scalars. `grad_scale`, the clipping factor / loss scale, multiplies the gradients.
   void next_step(StepScalars& scalars, double lr, double grad_scale);
-  // Updates values, moments, average and all copies of the values. With Muon all ranks call it, and gradients are
-  // overwritten. REQUIRES: `scalars` were set by next_step() and are on the device.
+  // Updates values, moments, average and all copies of the values. With Muon, all ranks must call this, and the
+  // gradients are overwritten. REQUIRES: next_step() has set `scalars`, and they are on the device.
   void update(Context& ctx, const StepScalars* scalars) const;
 
   int64_t steps() const { return steps_; }
@@ -120,8 +120,8 @@ class Optimizer {
 
   bool trains_elsewhere() const { return traits_.trained != nullptr; }
   const char* prefix_of_trained() const { return traits_.trained; }  // REQUIRES: trains_elsewhere()
-  // Makes updates start from the current weights: sets this rank's shard, and z of schedule-free steps. REQUIRES:
-  // ParamStore::value_buffer() contains all weights.
+  // Copies the current weights to master(), if it exists, and to z of schedule-free steps, from which updates start.
+  // REQUIRES: ParamStore::value_buffer() contains all weights.
   void begin(Context& ctx) const;
 
   // Returns the moments, followed by the average if there is one.
@@ -129,17 +129,17 @@ class Optimizer {
   ParamBuffer first_moment() const { return values_of(kept_[0]); }
   ParamBuffer average() const { return values_of(kept_.back()); }
   OptimizerBytes bytes() const;
-  // Returns the f32 values of this rank's matrices. REQUIRES: ParamStore::divided().
+  // Returns the f32 values of this rank's shard of the matrices. REQUIRES: ParamStore::divided().
   Tensor master() const { return master_.tensor({shard_.numel()}); }
 
   bool has_average() const { return ema_ > 0; }
   // Sets the average to the current weights. REQUIRES: at least this rank's shard is up to date.
   void begin_average(Context& ctx) const;
 
-  // True if the model is not evaluated with its training weights (trainer/optimizer/evaluation_weights.h).
+  // Returns true if the model is not evaluated with its training weights (trainer/optimizer/evaluation_weights.h).
   bool has_evaluation_weights() const { return has_average() || trains_elsewhere(); }
-  // Writes the weights for evaluation of this rank's shard and of all vectors into `whole`, which is laid out like the
-  // parameters and may be their memory: the average or, with schedule-free steps, x (ScheduleFreeRule).
+  // Writes the evaluation weights of this rank's shard and all vectors to `whole`: the average, or x of schedule-free
+  // steps (ScheduleFreeRule). `whole` is laid out like the parameters, and may be their memory.
   void write_evaluation_weights(Context& ctx, const ParamBuffer& whole) const;
 
  private:
@@ -151,7 +151,7 @@ class Optimizer {
   };
   struct Kept {
     std::string prefix, what;
-    ParamBuffer::Hole absent;  // elements that it lacks: Muon's matrices have no second moment
+    ParamBuffer::Hole absent;  // elements without this state: Muon's matrices have no second moment
     Buffer memory;
   };
 
@@ -172,7 +172,7 @@ class Optimizer {
   Shard shard_;
   std::optional<Muon> muon_;
   std::vector<Piece> by_decay_, by_split_;
-  std::vector<Piece> of_muon_;  // by_decay_ contains all other pieces
+  std::vector<Piece> of_muon_;  // pieces that Muon updates; by_decay_ contains all others
   std::vector<Kept> kept_;      // moments and the average
   Buffer master_;
   RateSums rate_sums_;

@@ -1,7 +1,7 @@
-// trainer/optimizer/rate_sums.h: computes the weight of each step's z in the mean x of schedule-free steps.
+// trainer/optimizer/rate_sums.h: computes the weight of each step in the mean of schedule-free training.
 //
-// The weight is the square of the highest rate so far, so that steps of the warm-up count less (Defazio et al. 2024,
-// section 4.3, and their package). c = weight / (sum of all weights) is the share of the newest z.
+// A step's weight is the square of the highest learning rate so far, so that warm-up steps count less (Defazio et al.
+// 2024, section 4.3, and their package). The newest iterate z has the share c = weight / (sum of all weights).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace weft {
 struct RateSums {  // saved in checkpoints
   double highest = 0, squares = 0;
 
-  // Counts a step, and returns its c.
+  // Adds a step with the learning rate `lr`, and returns c of this step.
   double add(double lr) {
     highest = std::max(highest, lr);
     squares += highest * highest;

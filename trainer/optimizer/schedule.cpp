@@ -1,4 +1,4 @@
-// trainer/optimizer/schedule.cpp: computes warm-up, then one of five schedules.
+// trainer/optimizer/schedule.cpp: computes the rate of the warm-up and of the five schedules after it.
 #include "trainer/optimizer/schedule.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ double end_of(const ScheduleConfig& s, int64_t total_steps) {
   return static_cast<double>(s.decay_steps > 0 ? s.decay_steps : total_steps);
 }
 
-// Returns the progress from `begin` to `end`, in [0, 1].
+// Returns the progress of step `n` from `begin` to `end`, in [0, 1].
 double progress(double n, double begin, double end) {
   return std::clamp((n - begin) / std::max(end - begin, 1.0), 0.0, 1.0);
 }

@@ -1,4 +1,4 @@
-// trainer/optimizer/schedule.h: computes the learning rate, a pure function of the step.
+// trainer/optimizer/schedule.h: computes the learning rate as a pure function of the step.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ constexpr EnumNames<ScheduleKind, 5> enum_names(ScheduleKind) {
            {"wsd", ScheduleKind::wsd}}};
 }
 
-// Shapes in which the rate of `wsd` decays, as functions of the progress x from 0 to 1: 1 - x, or 1 - sqrt(x) (Hägele
-// et al. 2024).
+// The rate of `wsd` falls from lr to min_lr like 1 - x or 1 - sqrt(x) (Hägele et al. 2024), where x is the progress of
+// the decay from 0 to 1.
 enum class DecayShape : uint8_t { linear, one_minus_sqrt };
 constexpr EnumNames<DecayShape, 2> enum_names(DecayShape) {
   return {{{"linear", DecayShape::linear}, {"1-sqrt", DecayShape::one_minus_sqrt}}};
@@ -37,11 +37,11 @@ struct ScheduleConfig {
   template <typename V>
   void fields(V& v) {
     v("kind", kind,
-      "after warm-up: inverse_sqrt (as in the Transformer paper), linear or cosine (down to min_lr), constant, or wsd "
-      "(constant, then down to min_lr over the last steps, see decay_share)",
+      "learning rate after warm-up: inverse_sqrt (as in the Transformer paper), linear or cosine (fall to min_lr), "
+      "constant, or wsd (constant at first, then falls to min_lr over the last steps; see decay_share)",
       OnResume::retrains);
     v("lr", lr,
-      "peak learning rate, reached at the end of warm-up; for the paper's base model width^-1/2 * warmup^-1/2 = 7e-4",
+      "peak learning rate, reached at the end of warm-up; the paper's base model uses width^-1/2 * warmup^-1/2 = 7e-4",
       OnResume::retrains);
     v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr to lr", OnResume::retrains);
     v("warmup_lr", warmup_lr, "learning rate at the start of warm-up", OnResume::retrains);
@@ -49,13 +49,13 @@ struct ScheduleConfig {
       "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or train.steps",
       OnResume::retrains);
     v("min_lr", min_lr, "minimum learning rate after warm-up", OnResume::retrains);
-    v("decay_share", decay_share, "wsd: the rate falls during this last fraction of the steps up to decay_steps",
+    v("decay_share", decay_share, "wsd: the rate falls over this last fraction of the steps up to decay_steps",
       OnResume::retrains);
     v("decay_shape", decay_shape, "wsd: shape of the decay: linear, or 1-sqrt (fast at first)", OnResume::retrains);
   }
 };
 
-// True if the rate falls to min_lr by a step that the schedule or the run determines.
+// Returns true if the rate reaches min_lr at decay_steps or, if that is 0, at the end of the run or stage.
 constexpr bool decays(ScheduleKind kind) {
   return kind == ScheduleKind::linear || kind == ScheduleKind::cosine || kind == ScheduleKind::wsd;
 }
@@ -63,7 +63,7 @@ constexpr bool decays(ScheduleKind kind) {
 // Returns the step after which wsd decays: (1 - decay_share) times decay_steps or, if that is 0, times total_steps.
 double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
 
-// Returns the rate of `step`, counted from 0. Warm-up gives warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
+// Returns the rate of `step`, counted from 0. During warm-up: warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
 double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t total_steps);
 
 }  // namespace weft

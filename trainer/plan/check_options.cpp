@@ -1,4 +1,4 @@
-// trainer/plan/check_options.cpp: checks the ranges of options, and that options fit together.
+// trainer/plan/check_options.cpp: checks that options are in range, and that they do not contradict each other.
 #include "trainer/plan/check_options.h"
 
 #include "tensor/error.h"
@@ -50,12 +50,12 @@ void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
   beam_options(c.decode);
 }
 
-// Rejects options that would have no effect, because ignoring them could cost the user a run.
+// Rejects options that would have no effect, because a run that ignores an option may be useless to the user.
 void check_validation_options(const RunConfig& c, const BestRule& best) {
   if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
     fail(ErrorKind::usage,
          fmt::format("train.patience_from = {} applies only to train.patience in a run "
-                     "with stages: set {}, or leave it out",
+                     "with stages: set {}, or leave out train.patience_from",
                      name_of_enum(c.train.patience_from), c.train.patience == 0 ? "train.patience" : "stage.NAME.mix"));
   if (c.train.validate_command.empty() && c.train.validate_command_minutes != TrainConfig().validate_command_minutes)
     fail(ErrorKind::usage,
@@ -104,7 +104,7 @@ void require_even_rows(const RunConfig& c) {
 
 void require_gpu_to_tune(const RunConfig& config, Device device) {
   require(!config.train.tune_gemm || device == Device::cuda, ErrorKind::usage,
-          "train.tune_gemm times matrix products on GPUs, but this run uses CPUs: leave it out");
+          "train.tune_gemm times matrix products on GPUs, but this run uses CPUs: leave out train.tune_gemm");
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/plan/check_options.h: rejects options that are out of range or do not fit together, before any file is read.
+// trainer/plan/check_options.h: rejects options that are out of range or contradictory, before files are read.
 #pragma once
 
 #include "trainer/config/run_config.h"
@@ -10,11 +10,11 @@ namespace weft {
 // Throws an Error of kind usage that names the options.
 void check_options(const RunConfig& config, const std::vector<Stage>& stages, const BestRule& best);
 
-// True if parallel.sequence is off, or parallel.tp divides the rows of blocks. Otherwise require_even_rows() throws.
-// REQUIRES: source rows are known.
+// Returns true if parallel.sequence is off, or parallel.tp divides batch.rows and batch.source_rows. Otherwise,
+// require_even_rows() throws. REQUIRES: batch.source_rows is resolved.
 bool splits_evenly(const RunConfig& config);
 void require_even_rows(const RunConfig& config);
 
-void require_gpu_to_tune(const RunConfig& config, Device device);  // train.tune_gemm
+void require_gpu_to_tune(const RunConfig& config, Device device);  // throws for train.tune_gemm on CPUs
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/plan/data_plan.cpp: writes sentences about stages and corpora.
+// trainer/plan/data_plan.cpp: describes stages, corpora and validation sets.
 #include "trainer/plan/data_plan.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string describe_corpus(const MixCorpus& corpus) {
                      *corpus.min_score);
 }
 
-// Estimates pairs per step. A block is assumed to hold as many pairs of the mix's mean lengths as fit.
+// Estimates the pairs per step, as if all pairs had the mix's mean lengths and every block were full.
 struct MixRates {
   explicit MixRates(const Stage& stage, const BatchConfig& batch) {
     for (const MixCorpus& corpus : stage.corpora) {
@@ -57,7 +57,7 @@ std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
       rates.source / rates.target * static_cast<double>(batch.rows) / static_cast<double>(batch.source_rows);
   const double fill = std::min(ratio, 1 / ratio);
   if (fill > 0.98) return "";
-  return fmt::format("; the {} rows of its blocks are at most {:.0f} % full (batch.source_rows)",
+  return fmt::format("; the {} rows of its blocks are at most {:.0f} % full (see batch.source_rows)",
                      ratio < 1 ? "source" : "target", 100 * fill);
 }
 

@@ -1,4 +1,4 @@
-// trainer/plan/data_plan.h: describes the data of a run for its plan.
+// trainer/plan/data_plan.h: describes the data of a run for the plan of the run.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace weft {
 
-// Returns names and texts of rows of the plan: stages and corpora, or the only corpus.
+// Returns the names and texts of the plan's rows about data: stages with their corpora, or the only corpus.
 std::vector<std::pair<std::string, std::string>> describe_data(const ResolvedRun& run);
 
-// Returns "; about 120 steps per epoch" with one corpus, otherwise "", because each corpus has its own epochs.
+// Returns "; about 120 steps per epoch" if there is one corpus, otherwise "", because each corpus has its own epochs.
 std::string describe_epoch(const ResolvedRun& run);
 
 // Returns the folder, noise and number of pairs of each named set.

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kFewestRows = 64;  // smaller blocks are not proposed
+constexpr int64_t kFewestRows = 64;  // remedy() proposes no smaller blocks
 
 // Returns options with which the run fits: recomputation, or more blocks per step with fewer rows each.
 std::string remedy(const RunConfig& config, const TensorParallel& tp, Device device, size_t available) {
@@ -17,14 +17,14 @@ std::string remedy(const RunConfig& config, const TensorParallel& tp, Device dev
     c.train.recompute = true;
     return c;
   };
-  if (!config.train.recompute && fits(with_recompute(config))) return "it fits with --train.recompute";
+  if (!config.train.recompute && fits(with_recompute(config))) return "the run fits with --train.recompute";
   for (RunConfig c = config; c.batch.rows / 2 >= kFewestRows && c.batch.source_rows / 2 >= kFewestRows;) {
     c.batch.rows /= 2, c.batch.source_rows /= 2, c.batch.blocks *= 2;
     if (!splits_evenly(c)) break;
     const std::string options = fmt::format("--batch.rows={} --batch.source_rows={} --batch.blocks={}", c.batch.rows,
                                             c.batch.source_rows, c.batch.blocks);
-    if (fits(c)) return "it fits with " + options;
-    if (fits(with_recompute(c))) return fmt::format("it fits with --train.recompute {}", options);
+    if (fits(c)) return "the run fits with " + options;
+    if (fits(with_recompute(c))) return fmt::format("the run fits with --train.recompute {}", options);
   }
   return fmt::format("smaller blocks do not fit either: use a smaller model, or more {} and a higher parallel.tp",
                      device == Device::cuda ? "GPUs" : "machines");
@@ -43,7 +43,7 @@ std::string require_fit(const RunConfig& config, const TensorParallel& tp, Devic
         "{}",
         format_bytes(available - needed), format_bytes(kRoomForLibraries), remedy(config, tp, device, roomy));
   }
-  fail(ErrorKind::usage, fmt::format("a rank needs {} of GPU memory, {} more than the {} available to it on {}; {}",
+  fail(ErrorKind::usage, fmt::format("a rank needs {} of GPU memory, which is {} more than the {} available on {}; {}",
                                      format_bytes(needed), format_bytes(needed - available), format_bytes(available),
                                      gpu, remedy(config, tp, device, available)));
 }

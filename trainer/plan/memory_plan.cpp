@@ -1,4 +1,4 @@
-// trainer/plan/memory_plan.cpp: adds up dry runs, totals of the corpus, and the resident memory of this process.
+// trainer/plan/memory_plan.cpp: adds up the memory of dry runs, of the data, and of this process.
 #include "trainer/plan/memory_plan.h"
 
 #include <algorithm>
@@ -27,9 +27,9 @@ constexpr size_t kUsedLater = 8 << 20;
 // Size of the MPI library's buffers that ranks of a machine share, measured with two ranks.
 constexpr size_t kMessageBuffers = 12 << 20;
 
-// All gradient buckets may be in flight at the same time, each with the other ranks' parts of this rank's share.
-// Collectives over tp run one at a time, and the largest exchanges the rows of a block. Tensors that a GPU sends
-// through the host are copied to host memory, and gathers and scatters need a second copy there of what they receive.
+// All gradient buckets may be in flight at the same time, and each stores the other ranks' parts of this rank's share.
+// Collectives over tp run one at a time, and the largest one exchanges the rows of a block. If GPUs exchange tensors
+// through the host, host memory stores a copy of them, and gathers and scatters need a second copy to receive data.
 size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own) {
   const bool copied = stages_through_host(own, c.parallel.communication);
   if (own.device != Device::cpu && !copied) return 0;
@@ -43,9 +43,9 @@ size_t message_bytes(const RunConfig& c, size_t gradients, const RankDevice& own
   return others(gradients, c.parallel.dp) + others(rows, c.parallel.tp) + received + library;
 }
 
-// A tokenizer holds its vocabulary as text, as a table and as a trie.
+// A tokenizer stores its vocabulary three times: as text, as a table and as a trie.
 size_t tokenizer_bytes(const Corpus& corpus) {
-  constexpr size_t kBytesOfFile = 12;  // measured with vocabularies of 1,000 to 32,000
+  constexpr size_t kBytesOfFile = 12;  // memory per byte of the file, measured with 1,000 to 32,000 entries
   const Manifest& m = corpus.manifest();
   size_t bytes = 0;
   for (const std::string& name : {m.source_tokenizer, m.target_tokenizer})
@@ -112,7 +112,7 @@ std::string describe(const MemoryPlan& m, const char* storage) {
   constexpr size_t kShown = 3;
   const bool on_gpu = m.device == Device::cuda;
   std::vector<std::pair<size_t, std::string>> parts = {
-      {m.parameters, "parameters"}, {m.copies, fmt::format("their {} copies", storage)},
+      {m.parameters, "parameters"}, {m.copies, fmt::format("{} parameter copies", storage)},
       {m.gradients, "gradients"},   {m.moments, "moments"},
       {m.average, "average"},       {m.activations, "activations"},
       {m.scratch, "scratch"},       {m.translation, "translation"}};
@@ -121,11 +121,11 @@ std::string describe(const MemoryPlan& m, const char* storage) {
                  {{m.messages, "messages"}, {m.saving, "checkpoint copy"}, {m.data, "data"}, {m.program, "program"}});
   std::ranges::stable_sort(parts, std::greater(), [](const auto& part) { return part.first; });
   size_t others = on_gpu ? m.tensors() : m.total();
-  std::string s = fmt::format("{} {}per rank: ", format_bytes(others), on_gpu ? "of the GPU " : "");
+  std::string s = fmt::format("{} {}per rank: ", format_bytes(others), on_gpu ? "of GPU memory " : "");
   for (size_t i = 0; i < kShown; others -= parts[i++].first)
     s += fmt::format("{} {}, ", parts[i].second, format_bytes(parts[i].first));
   s += "others " + format_bytes(others);
-  return on_gpu ? fmt::format("{}; {} of the host", s, format_bytes(m.total() - m.tensors())) : s;
+  return on_gpu ? fmt::format("{}; {} of host memory", s, format_bytes(m.total() - m.tensors())) : s;
 }
 
 size_t resident_bytes() {

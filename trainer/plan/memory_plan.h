@@ -1,8 +1,8 @@
 // trainer/plan/memory_plan.h: computes the peak memory of one rank before the first step.
 //
-// Dry runs of the real passes count tensors exactly. The loader's memory is estimated from the totals of the corpus.
-// The program itself is measured. With a GPU, tensors are in its memory and the rest is on the host. On a CPU
-// everything is resident memory of the process. docs/hardware/memory.md explains each part.
+// Dry runs of the real passes count the bytes of tensors exactly. The totals of the corpus give an estimate for the
+// loader, and the memory of the program itself is measured. A run on a GPU has its tensors in GPU memory, and the rest
+// in host memory. On a CPU, everything is resident memory of the process. docs/hardware/memory.md explains each part.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct MemoryPlan {  // bytes
   size_t activations = 0;  // the arena of one block
   size_t scratch = 0;      // work space of GEMMs and attention
   size_t translation = 0;  // caches and arena of the validation's decoder
-  size_t messages = 0;     // reductions in flight between ranks
+  size_t messages = 0;     // buffers of collectives in flight
   size_t saving = 0;       // copy of this rank's part of a checkpoint
   size_t data = 0;         // pairs read ahead, the validation set, tokenizers
   size_t program = 0;      // already resident: the program and its libraries
@@ -34,19 +34,19 @@ struct MemoryPlan {  // bytes
   size_t tensors() const {  // in the device's memory
     return parameters + copies + gradients + moments + average + activations + scratch + translation;
   }
-  // Estimates the tensors of a GPU from a plan for a CPU: leaves out packed copies, the ops' scratch and the
+  // Estimates the bytes of tensors on a GPU from a plan for a CPU, without packed copies, the ops' scratch and the
   // validation's decoder.
   size_t tensors_of_gpu() const { return tensors() - packed - (scratch - workspace) - translation; }
   size_t total() const { return tensors() + messages + saving + data + program; }
 };
 
-// Plan this rank's part of a run. Neither allocates parameters nor communicates. REQUIRES: the precision is resolved.
+// Both plan this rank's part without allocating parameters or communicating. REQUIRES: the precision is resolved.
 MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const RankDevice& own = {});
 MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Device device);  // only the tensors
 
-// "1.2 GiB per rank: parameters 240 MiB, ...": the total, its three largest parts, and the sum of the others.
+// Returns the total, its three largest parts, and the sum of the others: "1.2 GiB per rank: parameters 240 MiB, ...".
 std::string describe(const MemoryPlan& memory, const char* storage);
 
-size_t resident_bytes();  // current size of this process; 0 if unknown
+size_t resident_bytes();  // resident memory of this process; 0 if unknown
 
 }  // namespace weft

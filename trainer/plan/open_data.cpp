@@ -1,4 +1,4 @@
-// trainer/plan/open_data.cpp: reads manifests, and reads lengths only if a manifest does not show whether pairs fit.
+// trainer/plan/open_data.cpp: reads manifests, and the lengths of pairs if the manifest is not enough.
 #include "trainer/plan/open_data.h"
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace {
 
 constexpr int64_t kChunk = 65536;  // lengths read at once
 
-// Opens a folder that `option` names; the value of the option is `text`. If the folder does not exist, the Error
-// explains how to write names that would be parsed as several names, or as a name with a weight.
+// Opens a folder that `text`, the value of `option`, names. If this fails, the Error explains how to write a name with
+// : , or = so that it is not parsed as several names, or as a name with a weight.
 std::shared_ptr<Corpus> open_corpus(const std::string& option, const std::string& text, const std::string& folder) try {
   return std::make_shared<Corpus>(folder);
 } catch (const Error& e) {
   std::string hint;
   if (folder != text && !std::filesystem::exists(folder))
     hint = fmt::format(
-        " (part of '{}': write / after a folder whose name has a :, and use a link if its name has a comma)",
+        " (part of '{}': if a folder's name contains a :, write / after it; if it contains a comma, use a link)",
         printable(text));
   else if (folder.find_first_of(",=") != std::string::npos)
-    hint = " (to give several sets, name them with letters, digits, - and _: NAME=FOLDER,NAME=FOLDER)";
+    hint = " (for several sets, write NAME=FOLDER,NAME=FOLDER, with only letters, digits, - and _ in a NAME)";
   fail(e.kind(), fmt::format("{}: {}{}", option, e.what(), hint));
 }
 
@@ -50,8 +50,8 @@ void open_validation_set(const RunConfig& c, const MixCorpus& training, Validati
   const Manifest& valid = set.opened->manifest();
   if (valid.variants.count > 0)
     fail(ErrorKind::usage,
-         fmt::format("{}: {} has {} variants per pair, but a held-out set must have only one: pack it without "
-                     "--variants",
+         fmt::format("{}: {} has {} variants per pair, but a validation set must have only one: pack it again "
+                     "without --variants",
                      option, set.folder, valid.variants.count));
   if (is_same_tokenizer(valid, training.manifest())) return;
   fail(ErrorKind::usage,
@@ -82,8 +82,8 @@ bool has_a_pair_that_fits(const MixCorpus& used, int64_t variant, const BatchCon
 void require_a_pair(const MixCorpus& used, const std::string& option, const BatchConfig& batch) {
   const Manifest& m = used.manifest();
   if (used.min_score && !m.columns.score)
-    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: give the minimum only for corpora with "
-                                       "scores (FOLDER:{}), or pack this one again with --scores",
+    fail(ErrorKind::usage, fmt::format("{}: {} was packed without scores: set the minimum only for corpora with "
+                                       "scores (FOLDER:{}), or pack this corpus again with --scores",
                                        option, used.folder, *used.min_score));
   int64_t variant = 0;
   while (variant < m.num_variants() && has_a_pair_that_fits(used, variant, batch)) ++variant;
@@ -92,11 +92,11 @@ void require_a_pair(const MixCorpus& used, const std::string& option, const Batc
     fail(ErrorKind::data, fmt::format("{}: no pair of {} has a score of at least {}: lower the minimum", option,
                                       used.folder, *used.min_score));
   fail(ErrorKind::data,
-       fmt::format("{}: no pair{} fits a block of {} source and {} target rows; raise batch.rows", used.folder,
+       fmt::format("{}: no pair{} fits into a block of {} source and {} target rows: raise batch.rows", used.folder,
                    used.min_score ? " with this score" : "", batch.source_rows, batch.rows));
 }
 
-// Returns the rows of the longest sentence that a block will hold. Pairs longer than a block are left out.
+// Returns the rows of the longest sentence that blocks will contain. Pairs that do not fit into a block are left out.
 int64_t longest_used(Corpus& corpus, const BatchConfig& batch) {
   int64_t longest = 0;
   std::vector<PairLength> lengths;
@@ -115,8 +115,8 @@ void require_positions_of(Corpus& corpus, const RunConfig& c) {
   if (std::max(m.longest_source, m.longest_target) < c.model.max_positions) return;
   if (const int64_t longest = longest_used(corpus, c.batch); longest > c.model.max_positions)
     fail(ErrorKind::usage,
-         fmt::format("{} contains a sentence of {} tokens, including eos, but model.max_positions = {}: raise it, or "
-                     "pack again with --max-length {}",
+         fmt::format("{} contains a sentence of {} tokens, including eos, but model.max_positions = {}: raise this "
+                     "option, or pack again with --max-length {}",
                      corpus.folder(), longest, c.model.max_positions, c.model.max_positions - 1));
 }
 

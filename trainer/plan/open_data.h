@@ -12,24 +12,24 @@
 
 namespace weft {
 
-// Opens each folder only once, even if several stages use it. Requires that all corpora have the tokenizer of the first
-// corpus and at least one pair, and that none occurs twice in a mix.
+// Opens each folder only once, even if several stages use it. Throws an Error unless each corpus has at least one pair
+// and the tokenizer of the first corpus, and no corpus occurs twice in a mix.
 void open_training_corpora(const RunConfig& config, std::vector<Stage>& stages);
-// Opens the sets. Requires that they have the tokenizer of `training`, a training corpus, and one text per pair.
+// Opens the sets. Throws an Error unless each set has the tokenizer of the corpus `training` and one variant per pair.
 void open_validation_sets(const RunConfig& config, const MixCorpus& training, std::vector<ValidationSet>& sets);
 
-// REQUIRES for the functions below: the batch options are resolved.
+// All functions below require that the batch options are resolved.
 
-// Requires that at least one used pair of each corpus fits a block.
+// Throws an Error unless each corpus has a usable pair that fits into a block.
 void require_pairs(const RunConfig& config, const std::vector<Stage>& stages);
-// Requires that all pairs of validation sets fit a block, because a validation scores all of them.
+// Throws an Error unless all validation pairs fit into a block, because a validation scores every pair.
 void require_all_pairs_fit(const std::vector<ValidationSet>& sets, const BatchConfig& batch);
-// Returns the share of pairs that do not fit a block, among the first 65,536 pairs of the shuffled corpus.
+// Returns which fraction of the first 65,536 pairs of the shuffled corpus does not fit into a block.
 double share_too_long(Corpus& corpus, const BatchConfig& batch);
-// Requires that tables of learned positions are large enough.
+// Throws an Error if the tables of learned positions are too small for a sentence.
 void require_positions(const RunConfig& config, const std::vector<Stage>& stages,
                        const std::vector<ValidationSet>& sets);
-// Sets MixCorpus::num_usable. The main rank reads the scores and broadcasts the counts. All ranks call it.
+// Sets MixCorpus::num_usable. The main rank reads the scores and broadcasts the counts. All ranks must call this.
 void count_usable_pairs(std::vector<Stage>& stages, Communicator& world);
 
 }  // namespace weft

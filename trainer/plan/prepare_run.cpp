@@ -24,10 +24,10 @@ namespace {
 
 struct Origin {
   std::string checkpoint, precision;
-  size_t num_stages = 1;  // started stages of the data; on the main rank
+  size_t num_stages = 1;  // stages that have started; only on the main rank
 };
 
-// Finds a checkpoint on the main rank and broadcasts it.
+// Finds the latest checkpoint on the main rank, and broadcasts its folder and precision.
 Origin find_origin(const RunConfig& c, Communicator& world) {
   const Origin found = all_or_none(world, [&]() -> Origin {
     if (!world.is_main_rank() || c.train.fresh) return {};
@@ -37,7 +37,7 @@ Origin find_origin(const RunConfig& c, Communicator& world) {
     if (state.cursor.num_streams == 0)
       fail(ErrorKind::usage,
            fmt::format("{} contains weights, but no run state to resume from (weft average and weft import write such "
-                       "checkpoints): give --train.init={} and a different --train.output",
+                       "checkpoints): use --train.init={} with a different --train.output",
                        *folder, *folder));
     return {*folder, state.precision, std::max<size_t>(1, state.data.stages.size())};
   });
@@ -75,7 +75,7 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision));
   const Transformer model(c.model, params, /*num_positions=*/1);
   const bool on_host = mesh.device() == Device::cpu;
-  if (on_host) params.require_memory();  // because planning tables this wide would take minutes
+  if (on_host) params.require_memory();  // fails early, because planning huge tables would take minutes
   const MemoryPlan memory = plan_memory(run, tp, mesh.own());
   if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
   const std::string plan = describe_plan(run, params, memory, mesh.own(), run.placement);

@@ -1,4 +1,4 @@
-// trainer/plan/prepare_run.h: makes all decisions before a run allocates or writes anything, also for --dry-run.
+// trainer/plan/prepare_run.h: makes all decisions before the run allocates or writes anything.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace weft {
 
-struct PreparedRun : ResolvedRun {  // including its precision
+struct PreparedRun : ResolvedRun {  // its precision is resolved
   RunConfig kept;                   // the configuration stored in the run's folder and checkpoints
   std::string config_text;          // `kept` as text
   std::string resume_from;          // checkpoint to resume from; empty: a new run
-  PlacementReport placement;        // on the main rank
-  std::string remark;               // a line about the precision for the plan, or empty
+  PlacementReport placement;        // complete only on the main rank
+  std::string remark;               // the plan's line about the precision, or empty
 };
 
-// Prepares a run and binds the ranks to cores. All ranks call it, before any op, and get the same result. Throws an
-// Error of kind usage for options that the run would reject. `own` is this rank's device.
+// Prepares a run and binds the ranks to cores. All ranks must call this before any op, and get the same result. Throws
+// an Error of kind usage for options that the run would reject. `own` is this rank's device.
 PreparedRun prepare_run(ResolvedRun resolved, const RankDevice& own, Communicator& world);
 
-// Returns the plan for the ranks of a tp group, as one screen of text.
+// Returns the plan, which shows the memory of this rank, as one screen of text.
 std::string plan_run(const PreparedRun& run, const Mesh& mesh);
 
-// Throws an Error of kind usage if the tensors do not fit into the ranks' GPUs. Returns a warning if they barely fit,
-// otherwise "". All ranks of `mesh` call it.
+// Throws an Error of kind usage if the tensors do not fit into the ranks' GPUs. Returns a warning if the tensors barely
+// fit, otherwise "". All ranks of `mesh` must call this.
 std::string require_fit_on_gpus(const PreparedRun& run, const Mesh& mesh);
 
 }  // namespace weft

@@ -19,7 +19,7 @@ void match_vocabulary(int64_t& wanted, int64_t packed, const char* option, const
   if (wanted == 0) wanted = packed;
   if (wanted != packed)
     fail(ErrorKind::usage,
-         fmt::format("{} = {}, but {} was packed with a vocabulary of {}: leave the option at 0, or pack again", option,
+         fmt::format("{} = {}, but {} was packed with a vocabulary of {}: set the option to 0, or pack again", option,
                      wanted, folder, packed));
 }
 
@@ -28,14 +28,14 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
   match_vocabulary(model.source_vocabulary, data.source_vocabulary, "model.source_vocabulary", corpus.folder);
   match_vocabulary(model.target_vocabulary, data.target_vocabulary, "model.target_vocabulary", corpus.folder);
   if (model.tying == Tying::all && !data.joint_vocabulary)
-    fail(ErrorKind::usage, fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with separate "
-                                       "ones: use model.tying = output, or pack without --separate-vocabularies",
+    fail(ErrorKind::usage, fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with two: "
+                                       "use model.tying = output, or pack without --separate-vocabularies",
                                        corpus.folder));
 }
 
-// Returns the batch.source_rows of the run to resume, whose blocks keep their shape even if its data has changed. After
-// a crash the link `latest` may be missing or the newest checkpoint damaged. The run then resumes from an earlier
-// checkpoint.
+// Returns batch.source_rows of the run to resume, because blocks keep their shape even if the data has changed. Reads
+// the newest undamaged checkpoint, from which the run resumes. After a crash, the link `latest` may be missing, or the
+// newest checkpoint may be damaged.
 std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   const std::string root = c.train.output + "/checkpoints";
   if (c.train.fresh || !std::filesystem::exists(root)) return std::nullopt;
@@ -43,19 +43,19 @@ std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
     try {
       verify_small_files(folder, read_checkpoint_manifest(folder));
       return kept_config(folder).batch.source_rows;
-    } catch (const Error&) {  // find_latest_checkpoint() skips it, and reports why
+    } catch (const Error&) {  // find_latest_checkpoint() also skips this folder, and reports why
     }
   }
   return std::nullopt;
 }
 
-// Reads on this rank, without communication.
+// Opens the data and fills in the options on this rank, without communication.
 ResolvedRun read(const RunConfig& wanted, int ranks) {
   std::vector<Stage> stages = parse_stages(wanted);
   if (stages.empty())
     fail(ErrorKind::usage,
          "no training data: set data.train, or the mix of a stage (stage.NAME.mix), to a folder from `weft pack`");
-  if (wanted.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: give a folder for the run");
+  if (wanted.train.output.empty()) fail(ErrorKind::usage, "train.output is not set: name a folder for the run");
   std::vector<ValidationSet> valid = parse_validation_sets(wanted.data.valid);
   const BestRule best(wanted.train.keep_best, valid);
   check_options(wanted, stages, best);

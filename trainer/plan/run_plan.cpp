@@ -25,8 +25,8 @@ std::string describe_idle_ranks(const RunConfig& c) {
   const int64_t dp = c.parallel.dp, most = (c.batch.blocks + dp - 1) / dp, without = most * dp - c.batch.blocks;
   if (without == 0) return "";
   return fmt::format(
-      "{} of {} data-parallel ranks have {} while the rest have {}, so {:.0f} % of the ranks' time is used", without,
-      dp, most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
+      "{} of {} data-parallel ranks have {} while the rest have {}, so only {:.0f} % of the ranks' time is used",
+      without, dp, most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
       100.0 * static_cast<double>(c.batch.blocks) / static_cast<double>(most * dp));
 }
 
@@ -102,8 +102,8 @@ void PlanText::add_block(const ResolvedRun& run) {
       longest_source = std::max(longest_source, corpus.manifest().longest_source);
       longest_target = std::max(longest_target, corpus.manifest().longest_target);
       if (const double share = share_too_long(*corpus.opened, batch); share > 0)
-        too_long += fmt::format("; {:.3g} % of the pairs of {} do not fit and are left out (batch.rows)", 100 * share,
-                                corpus.folder);
+        too_long += fmt::format("; {:.3g} % of the pairs of {} do not fit into a block and are left out (batch.rows)",
+                                100 * share, corpus.folder);
     }
   row("block", fmt::format("{} source x {} target rows; longest pair {} x {} tokens{}", batch.source_rows, batch.rows,
                            longest_source, longest_target, too_long));
@@ -121,9 +121,9 @@ void PlanText::add_updates(const RunConfig& c) {
   if (const std::string text = describe_fall_by_steps(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
-    row("no effect", options + ": for a different kind of schedule or optimizer");
+    row("no effect", options + ": these options are for other kinds of schedule or optimizer");
   if (!validates(c) && (c.train.keep_best != TrainConfig().keep_best || c.train.keep_best_checkpoints != 1))
-    row("no effect", "train.keep_best options: the run has no validations (data.valid, train.validate_every)");
+    row("no effect", "train.keep_best options: the run has no validations (set data.valid and train.validate_every)");
 }
 
 void PlanText::add_memory(const RunConfig& c, const MemoryPlan& memory, bool mixed) {
@@ -138,7 +138,7 @@ void PlanText::add_memory(const RunConfig& c, const MemoryPlan& memory, bool mix
   if (c.parallel.sequence && c.parallel.tp > 1)
     row("", fmt::format("each rank keeps 1/{} of the rows between tensor-parallel layers (parallel.sequence)",
                         c.parallel.tp));
-  if (c.train.recompute) row("", "activations of one layer at a time (train.recompute)");
+  if (c.train.recompute) row("", "activations are kept for only one layer at a time (train.recompute)");
   if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph (train.cuda_graph)");
   if (c.train.tune_gemm) row("", "matrix products are timed before the first step (train.tune_gemm)");
 }

@@ -10,10 +10,10 @@
 
 namespace weft {
 
-// Returns the number of elements in the vocabulary tables, [V, D] each, which "without vocabulary tables" excludes.
+// Returns the number of elements in all vocabulary tables, [V, D] each, which the plan reports separately.
 int64_t vocabulary_numel(const ParamStore& params);
 
-// Returns one screen: model, parameters, grid, devices of ranks, precision, blocks, steps per epoch, schedule, memory.
+// Returns one screen of text: model, parameters, grid, devices, precision, blocks, steps per epoch, schedule, memory.
 std::string describe_plan(const ResolvedRun& run, const ParamStore& params, const MemoryPlan& memory,
                           const RankDevice& own, const PlacementReport& placement);
 // Breaks the rows of a plan between words to fit the width of the terminal. Logs contain the plan with unbroken rows.

@@ -1,4 +1,4 @@
-// trainer/plan/same_on_all_ranks.cpp: compares configurations, and corpora by their manifests.
+// trainer/plan/same_on_all_ranks.cpp: compares the configurations, and the manifests of the corpora.
 #include "trainer/plan/same_on_all_ranks.h"
 
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ std::string first_difference(const std::string& main, const std::string& own) {
   apply_cfg(main, "rank 0", of_main, UnknownKeys::left_out);
   apply_cfg(own, "this rank", of_own);
   const std::vector<ChangedOption> changed = changed_options(of_main, of_own);
-  if (changed.empty()) return "options of a different version";
+  if (changed.empty()) return "options of a different version of weft";
   return fmt::format("{} = {}, but rank 0 was given {}", changed[0].name, changed[0].to, changed[0].from);
 }
 
@@ -45,8 +45,8 @@ void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
                                          first_difference(main_text, config_text)));
     if (digests != main_digests)
       fail(ErrorKind::usage,
-           fmt::format("rank {} finds a different corpus than rank 0 in {} or {}: all ranks need the same "
-                       "files",
+           fmt::format("rank {} finds a different corpus than rank 0 in {} or {}: give all ranks the "
+                       "same files",
                        world.rank(), fmt::join(training_folders(run.stages), ", "), run.config.data.valid));
   });
 }

@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// Throws a usage Error that names the first option or corpus that differs from the main rank's. All ranks call it.
+// Throws a usage Error if this rank's options or corpora differ from the main rank's. All ranks must call this.
 void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world);
 
 }  // namespace weft

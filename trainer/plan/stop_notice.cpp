@@ -1,4 +1,4 @@
-// trainer/plan/stop_notice.cpp: reads variables that mpirun and `weft launch` set.
+// trainer/plan/stop_notice.cpp: reads environment variables that mpirun and `weft launch` set.
 #include "trainer/plan/stop_notice.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ std::string stop_notice() {
   const bool alone = ranks == nullptr || std::atoi(ranks) < 2;
   if (alone || std::getenv(kLaunchVariable) != nullptr || seconds >= kEnoughSeconds) return "";
   return fmt::format(
-      "mpirun kills the ranks {} s after Ctrl-C, even during a step or a save; `weft launch -n {} train ...` waits",
+      "mpirun kills the ranks {} s after Ctrl-C, even in a step or a save; to wait, use `weft launch -n {} train ...`",
       seconds, ranks);
 }
 

@@ -1,15 +1,15 @@
-// trainer/plan/stop_notice.h: warns in the plan if ranks would not have the time to save after a signal.
+// trainer/plan/stop_notice.h: warns in the plan if ranks would have no time to save after a signal.
 #pragma once
 
 #include <string>
 
 namespace weft {
 
-// Set for ranks started by `weft launch`, which waits for their save after a signal.
+// `weft launch` sets this variable for its ranks. After a signal, `weft launch` waits until the ranks have saved.
 inline constexpr char kLaunchVariable[] = "WEFT_LAUNCH";
 
-// Returns "" unless a bare mpirun of Open MPI started several ranks and would kill them soon after Ctrl-C. Reads the
-// variables of mpirun and of `weft launch`.
+// Returns a warning if Open MPI's mpirun, used without `weft launch`, started several ranks and would kill them soon
+// after Ctrl-C, otherwise "". Reads environment variables.
 std::string stop_notice();
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/plan/update_options.cpp: checks which options fit together.
+// trainer/plan/update_options.cpp: checks and describes options of schedules and optimizers.
 #include "trainer/plan/update_options.h"
 
 #include "tensor/error.h"
@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Returns the schedules of the run and its stages by section.
+// Returns the schedules of the run and its stages, each with the name of its section.
 std::vector<std::pair<std::string, const ScheduleConfig*>> all_schedules(const RunConfig& c) {
   std::vector<std::pair<std::string, const ScheduleConfig*>> schedules = {{"schedule", &c.schedule}};
   for (const StageConfig& stage : c.stages)
@@ -19,11 +19,11 @@ void require_not_negative(T value, const std::string& section, const char* optio
   if (!(value >= 0)) fail(ErrorKind::usage, fmt::format("{}.{} = {} must be at least 0", section, option, value));
 }
 
-// Checks only stages that start before the run ends, a known number of steps after the start of their schedule.
+// Checks a stage only if it starts before the run ends, and a known number of steps after its schedule started.
 void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stages) {
   const ScheduleConfig* schedule = &c.schedule;
   std::string section = "schedule";
-  size_t first = 0;  // stage of the schedule
+  size_t first = 0;  // stage in which `schedule` starts
   std::optional<int64_t> total = c.train.steps;
   for (size_t i = 0; i < stages.size(); ++i) {
     const std::optional<int64_t> before = steps_before(stages, i), done = steps_before(stages, i, first);
@@ -32,8 +32,8 @@ void require_no_rate_of_zero(const RunConfig& c, const std::vector<Stage>& stage
       schedule = &*stages[i].schedule, section = schedule_section(stages[i].name);
       first = i, total = steps_to_decay(stages, i, c.train.steps);
     } else if (schedule->lr > 0 && done && total && learning_rate(*schedule, *done, *total) == 0) {
-      fail(ErrorKind::usage, fmt::format("stage.{0} would train at a rate of 0, because {1} has fallen to {1}.min_lr = "
-                                         "0 before the stage starts: set {2}.lr, {1}.min_lr or {1}.decay_steps",
+      fail(ErrorKind::usage, fmt::format("stage.{0} would train at a rate of 0, because {1} reaches {1}.min_lr = 0 "
+                                         "before the stage starts: set {2}.lr, {1}.min_lr or {1}.decay_steps",
                                          stages[i].name, section, schedule_section(stages[i].name)));
     }
   }
@@ -47,8 +47,8 @@ void check_optimizer(const RunConfig& c) {
     fail(ErrorKind::usage, fmt::format("optimizer.muon_momentum = {} must be in [0, 1)", o.muon_momentum));
   if (o.kind == OptimizerKind::muon && c.parallel.zero > 0)
     fail(ErrorKind::usage,
-         fmt::format("optimizer.kind = muon needs complete matrices, but parallel.zero = {} shards them over dp: leave "
-                     "parallel.zero at 0 (the dp ranks divide Muon's work even then)",
+         fmt::format("optimizer.kind = muon needs complete matrices, but parallel.zero = {} shards them over dp: set "
+                     "parallel.zero = 0 (the dp ranks then still divide Muon's work)",
                      c.parallel.zero));
   if (o.kind != OptimizerKind::schedule_free) return;
   if (c.train.ema > 0)
@@ -61,15 +61,15 @@ void check_optimizer(const RunConfig& c) {
                                        o.beta1));
   for (const auto& [section, schedule] : all_schedules(c))
     if (schedule->kind != ScheduleKind::constant)
-      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free replaces a decaying rate: set "
-                                         "{}.kind = constant (it is {}), with {}.warmup",
+      fail(ErrorKind::usage, fmt::format("optimizer.kind = schedule_free needs a rate that does not decay: set "
+                                         "{}.kind = constant (it is {}), and choose {}.warmup",
                                          section, name_of_enum(schedule->kind), section));
 }
 
 std::string describe_optimizer(const RunConfig& c) {
   if (c.optimizer.kind == OptimizerKind::schedule_free)
-    return "schedule-free AdamW; its weighted mean is validated and saved as the model";
-  if (c.optimizer.kind == OptimizerKind::lion) return "lion: the sign of a momentum";
+    return "schedule-free AdamW; the weighted mean of its weights is validated and saved as the model";
+  if (c.optimizer.kind == OptimizerKind::lion) return "lion: updates by the sign of a momentum";
   if (c.optimizer.kind != OptimizerKind::muon) return "";
   return fmt::format("muon for matrices, momentum {}, {}; adam for tables, biases and norms", c.optimizer.muon_momentum,
                      name_of_enum(c.optimizer.muon_adjust));
@@ -87,7 +87,7 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
   }
   if (!(s.decay_share > 0 && s.decay_share <= 1))
     fail(ErrorKind::usage, fmt::format("{}.decay_share = {} must be in (0, 1]", section, s.decay_share));
-  // Warm-up, constant and decaying steps must fit in this order.
+  // Warm-up must end before the decay of wsd starts.
   if (s.kind != ScheduleKind::wsd || (!total_steps && s.decay_steps == 0)) return;
   const double stable = stable_until(s, total_steps.value_or(0));
   if (static_cast<double>(s.warmup) <= stable) return;
@@ -130,7 +130,7 @@ std::string describe_fall_by_steps(const RunConfig& c) {
   const auto schedules = all_schedules(c);
   if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
     return "";
-  return "the rate falls with the steps: if train.minutes ends the run first, the last rate is higher";
+  return "the rate falls by steps: if train.minutes ends the run before train.steps, the last rate is higher";
 }
 
 std::string describe_options_without_effect(const RunConfig& c) {

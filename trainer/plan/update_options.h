@@ -1,4 +1,4 @@
-// trainer/plan/update_options.h: checks and describes options of schedules and of the optimizer that must fit together.
+// trainer/plan/update_options.h: checks and describes options of schedules and of the optimizer.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,20 @@
 
 namespace weft {
 
-// Throw an Error of kind usage that names the options.
+// The check functions throw an Error of kind usage that names the options.
 void check_optimizer(const RunConfig& config);
-// `section` contains the schedule's options. If decay_steps is 0, the schedule decays over `total_steps`, which is
-// empty if unknown before the run.
+// `section` is the name of the schedule's section. If decay_steps is 0, the schedule decays over `total_steps`, which
+// is nullopt if the number is not known before the run.
 void check_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps,
                     const std::string& section = "schedule");
 // Checks the schedules of the run and its stages. A stage without its own schedule must not start at a rate of 0.
 void check_schedules(const RunConfig& config, const std::vector<Stage>& stages);
 
-// "rate up to 0.001 after ..."
+// Returns "rate up to 0.001 after ...".
 std::string describe_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps);
 std::string describe_optimizer(const RunConfig& config);      // empty for adam
-std::string describe_fall_by_steps(const RunConfig& config);  // empty unless train.minutes may cut off a decay
-// Returns options that differ from their defaults but apply to a different kind of schedule or optimizer; may be empty.
+std::string describe_fall_by_steps(const RunConfig& config);  // empty unless train.minutes may end a decay early
+// Returns the options that differ from their defaults but do not apply to these kinds of schedule and optimizer.
 std::string describe_options_without_effect(const RunConfig& config);
 
 }  // namespace weft

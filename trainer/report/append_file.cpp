@@ -1,4 +1,4 @@
-// trainer/report/append_file.cpp: opens, truncates and appends.
+// trainer/report/append_file.cpp: opens and truncates a file, and appends to it.
 #include "trainer/report/append_file.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace weft {
 
 AppendFile::AppendFile(const std::string& path, size_t size) : path_(path) {
-  // Rejects a link, which would truncate another file, and a pipe, which would wait for a reader.
+  // Rejects a link, because its target would be truncated, and a pipe, because it would wait for a reader.
   file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (file_ < 0) fail(ErrorKind::io, fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
   if (::ftruncate(file_, static_cast<off_t>(size)) != 0) {

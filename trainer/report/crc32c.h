@@ -1,4 +1,4 @@
-// trainer/report/crc32c.h: CRC-32C (Castagnoli), the checksum of TensorBoard's event files.
+// trainer/report/crc32c.h: computes CRC-32C (Castagnoli), the checksum of TensorBoard's event files.
 #pragma once
 
 #include <boost/crc.hpp>

@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-// Calls visit(record) for each finished line until visit() returns false. Returns the offset of the first other line.
+// Calls visit(record) for complete lines until visit() returns false. Returns the offset after the last accepted line.
 size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
   const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
   require_plain_log(path);
@@ -51,7 +51,7 @@ EventLog::EventLog(const std::string& path, int64_t last_step, bool validation_d
 }
 
 void EventLog::keep(const nlohmann::ordered_json& record) {
-  // A model may write bytes that are not valid UTF-8.
+  // A model may generate bytes that are not valid UTF-8. dump() replaces them.
   file_->keep(record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -70,7 +70,7 @@ nlohmann::json parse_record(std::string_view line, const std::string& path, int6
   nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
     fail(ErrorKind::data,
-         fmt::format("{}:{}: not a record of a step; move this damaged file away to continue without its records", path,
+         fmt::format("{}:{}: not a record of a step; move the damaged file away to continue without its records", path,
                      number));
   const auto schema = record.find("schema");
   if (schema != record.end() && *schema > kLogSchema)

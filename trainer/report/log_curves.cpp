@@ -1,4 +1,4 @@
-// trainer/report/log_curves.cpp: goes through a log and adds up the tokens and seconds of its steps.
+// trainer/report/log_curves.cpp: goes through a log, extracts numbers, and adds up the tokens and seconds of its steps.
 #include "trainer/report/log_curves.h"
 
 #include <filesystem>

@@ -19,19 +19,19 @@ constexpr EnumNames<CurveAxis, 3> enum_names(CurveAxis) {
 
 struct RunPlace {  // progress of a run on each axis
   int64_t step = 0;
-  double target_tokens = 0, seconds = 0;  // sums over all steps
+  double target_tokens = 0, seconds = 0;  // sums over the steps so far
 
-  void pass(const nlohmann::json& record);  // takes the next record of the log
+  void pass(const nlohmann::json& record);  // adds the next record of the log
   double on(CurveAxis axis) const;
 };
 
-// Returns the numbers of a step or a validation that can be drawn, without `step` and `time`; corpus_nll.FOLDER and
-// epochs.FOLDER per corpus of a mix; source_tokens_per_second and target_tokens_per_second.
+// Returns the drawable numbers of a step or a validation: all except `step` and `time`, with corpus_nll.FOLDER and
+// epochs.FOLDER for each corpus of a mix, and source_tokens_per_second and target_tokens_per_second.
 std::vector<std::pair<std::string, double>> drawable_numbers(const nlohmann::json& record);
 
 std::vector<std::string> drawable_names(const std::vector<nlohmann::json>& log);  // sorted
 
-// REQUIRES: the scores of the log are in their validations (with_scores).
+// REQUIRES: with_scores() has moved the scores of `log` into the records of their validations.
 ChartSeries curve_of(const std::vector<nlohmann::json>& log, const std::string& name, CurveAxis axis);
 
 // Returns the shortest path suffixes that distinguish the folders. Equal paths get equal names.

@@ -1,4 +1,4 @@
-// trainer/report/log_follower.cpp: detects that a log was cut off if the last line read is no longer in its place.
+// trainer/report/log_follower.cpp: detects a truncated log, in which the last line read is not in its place.
 #include "trainer/report/log_follower.h"
 
 #include <fstream>

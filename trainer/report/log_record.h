@@ -25,7 +25,7 @@ inline std::optional<int64_t> integer_at(const nlohmann::json& record, const std
   return it != record.end() && it->is_number_integer() ? std::optional(it->get<int64_t>()) : std::nullopt;
 }
 
-inline std::string text_at(const nlohmann::json& record, const std::string& key) {  // "" if there is none
+inline std::string text_at(const nlohmann::json& record, const std::string& key) {  // "" if there is no text
   const auto it = record.find(key);
   return it != record.end() && it->is_string() ? it->get<std::string>() : "";
 }
@@ -38,18 +38,18 @@ inline std::vector<std::string> texts_at(const nlohmann::json& record, const std
   return texts;
 }
 
-// Recognize the record of a validation, and the keys of the scores of its sets.
+// Return true for the record of a validation, and for the key of a validation set's score.
 inline bool is_validation(const nlohmann::json& record) { return record.contains("valid_loss"); }
 inline bool is_score_key(const std::string& key) { return key == "score" || key.ends_with(".score"); }
 
-// Returns the names of a validation's sets for validation_key(). A set without a name is "".
+// Returns the names of a validation's sets for validation_key(). A set without a name has the name "".
 inline std::vector<std::string> sets_of(const nlohmann::json& validation) {
   std::vector<std::string> names = texts_at(validation, "sets");
   if (names.empty()) names.emplace_back();
   return names;
 }
 
-// Returns the numbers in an object at `key`, such as `corpus_nll`, by their keys.
+// Returns the keys and numbers of the object at `key`, for example of the object `corpus_nll`.
 inline std::vector<std::pair<std::string, double>> numbers_in(const nlohmann::json& record, const std::string& key) {
   std::vector<std::pair<std::string, double>> numbers;
   if (const auto it = record.find(key); it != record.end() && it->is_object())

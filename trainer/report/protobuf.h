@@ -1,7 +1,7 @@
 // trainer/report/protobuf.h: writes the part of the Protocol Buffers wire format that TensorBoard's events need.
 //
-// Four small messages are written and none is read. libprotobuf, with generated code and its compiler, would be a large
-// dependency for that.
+// Weft writes four small messages and reads none. For this purpose, libprotobuf with its compiler and generated code
+// would be too large a dependency.
 #pragma once
 
 #include <bit>

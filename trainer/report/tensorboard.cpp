@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kCell = 14;  // pixels per weight
+constexpr int kCell = 14;  // width and height in pixels of the cell of a weight
 constexpr size_t kEmptiedFiles = 8;
 constexpr int64_t kLastSecond = 9'999'999'998;  // for names with ten digits
 constexpr const char* kNameBegin = "events.out.tfevents.";
@@ -125,7 +125,7 @@ std::vector<std::vector<double>> matrix_of(const nlohmann::json& rows) {
   return matrix;
 }
 
-// Rows are tokens of the translation, and columns are tokens of the source. The largest weight has the darkest cell.
+// Draws rows for tokens of the translation and columns for tokens of the source. The largest weight is the darkest.
 void add_attention(const nlohmann::json& attention, Summary& to) {
   const std::vector<std::vector<double>> weights = matrix_of(attention.value("weights", nlohmann::json()));
   if (weights.empty()) return;
@@ -160,8 +160,8 @@ void add_scores_of(const nlohmann::json& record, Summary& to) {
     if (is_score_key(key)) to.scalar("valid/" + key, value);
 }
 
-// Removes Weft's event files in the folder and returns their paths in order. The last few are emptied instead, because
-// a TensorBoard that has a file open would not look for the next file if the open file were deleted.
+// Removes Weft's event files in the folder and returns their paths in order. The last few files are only emptied,
+// because a TensorBoard that has a file open would not look for the next file if the open file were deleted.
 std::vector<fs::path> emptied_files(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;
@@ -178,8 +178,8 @@ std::vector<fs::path> emptied_files(const std::string& folder) {
   return files;
 }
 
-// TensorBoard reads files in the order of their names, which contain the second. Two starts in one second, or a clock
-// that was set back, must not change the order.
+// TensorBoard reads files in the order of their names, which contain the time in seconds. Two starts in one second,
+// or a clock that was set back, must not change this order.
 std::string name_after(const std::vector<fs::path>& files, double time) {
   auto second = static_cast<int64_t>(time);
   if (!files.empty()) {
@@ -213,7 +213,7 @@ std::string TensorBoardEncoder::events(const nlohmann::json& record) {
   else if (record.contains("score"))
     add_scores_of(record, summary);
   else if (record.contains("rolled_back_to"))
-    summary.text("rollbacks", fmt::format("step {}: back to the parameters of step {:.0f}", step,
+    summary.text("rollbacks", fmt::format("step {}: rolled back to the parameters of step {:.0f}", step,
                                           number_or_0(record, "rolled_back_to")));
   return summary.event(step, record.contains("time") ? number_or_0(record, "time") : seconds_);
 }

@@ -1,8 +1,8 @@
 // trainer/report/tensorboard.h: writes log.jsonl (docs/formats/log-format.md) to an event file for TensorBoard.
 //
-// The event file contains nothing that the log lacks, so it is never resumed. Each start writes a new file from the
-// log, from which the steps to be repeated are already cut off, and then appends to the file. Each file starts with a
-// session start at step 0, which makes an open TensorBoard discard the previous file. docs/monitoring.md lists the
+// The event file can be computed from the log, so it is never resumed. Instead, each start of a run cuts off the log at
+// the first step to repeat, writes the log to a new event file, and then appends new events. Each event file begins
+// with a session start at step 0, which makes an open TensorBoard discard earlier events. docs/monitoring.md lists the
 // tags. The format is TFRecord frames around Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
@@ -16,8 +16,8 @@ namespace weft {
 
 class TensorBoardEncoder {
  public:
-  static std::string begin(const std::string& config, double time);  // start of a file; shows `config` as text
-  std::string events(const nlohmann::json& record);                  // frames; call it in the order of the log
+  static std::string begin(const std::string& config, double time);  // the first events, with `config` as text
+  std::string events(const nlohmann::json& record);                  // frames; call this in the order of the log
 
  private:
   double seconds_ = 0;  // sum over the steps so far, used for records without a time
@@ -26,13 +26,13 @@ class TensorBoardEncoder {
 
 class TensorBoardLog {
  public:
-  // Starts a new file in `folder`, which is created if necessary. Removes Weft's earlier event files there, except for
-  // the last few, which it empties because a TensorBoard may be reading them. Errors are of kind io.
+  // Starts a new file in `folder`, and creates the folder if necessary. Removes Weft's earlier event files from it, but
+  // only empties the last few, because a TensorBoard may be reading them. Errors are of kind io.
   TensorBoardLog(const std::string& folder, const std::string& config);
   ~TensorBoardLog() { file_->write(); }
 
-  // Writes events at most once per second, and with the last record, so that the steps of a run do not wait for the
-  // disk. Events that cannot be written, for example to a full disk, stay in memory, and both functions return false.
+  // Writes the events of steps at most once per second, so that steps do not wait for the disk, and other events at
+  // once. Events that cannot be written, for example to a full disk, stay in memory, and both functions return false.
   bool write(const nlohmann::json& record);
   bool write_kept() { return is_written_ = file_->write(); }
   void flush() { file_->flush(); }  // throws an Error of kind io if events cannot be written

@@ -1,4 +1,4 @@
-// trainer/report/throughput.h: computes tokens and FLOPs per second of this process, and the remaining time.
+// trainer/report/throughput.h: computes tokens and FLOPs per second since the start, and the remaining time.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace weft {
 
 class ThroughputMeter {
  public:
-  // Adds a step: real tokens and model FLOPs of all ranks.
+  // Adds a step with the real tokens (without padding) and the model FLOPs of all ranks.
   void add(double seconds, int64_t source_tokens, int64_t target_tokens, double flops) {
     seconds_ += seconds, ++steps_;
     flops_ += flops;

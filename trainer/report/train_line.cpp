@@ -1,4 +1,4 @@
-// trainer/report/train_line.cpp: words the numbers, and omits what does not fit.
+// trainer/report/train_line.cpp: formats the numbers, and omits numbers that do not fit.
 #include "trainer/report/train_line.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace weft {
 
 std::string train_line(const TrainStatus& s, size_t width) {
   struct Part {
-    int dropped;  // order in which it is dropped; 0: never
+    int dropped;  // order in which parts are dropped; 0: never
     std::string text;
   };
   const auto share = [](const char* name, double x) { return x > 0 ? fmt::format("{} {:.1f}%", name, 100 * x) : ""; };

@@ -12,14 +12,14 @@ struct TrainStatus {
   double fraction = 0;                // progress of the whole run, by steps or by minutes, whichever ends first
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks
-  double fill = 0;                                                    // share of the blocks' rows, 0 to 1
+  double fill = 0;                                                    // share of rows that contain tokens, 0 to 1
   double mfu = 0;                                                     // model FLOP utilization, 0 to 1; 0: unknown
-  double roofline = 0;  // minimum time of a step relative to its time; 0: unknown
+  double roofline = 0;  // minimum time of a step / its real time; 0: unknown
   double eta_seconds = 0;
 };
 
-// Writes loss, NLL, perplexity, ... in one line. If they do not fit in `width` columns, perplexity is dropped first,
-// then the learning rate, ...; the step, the loss and the remaining time are always kept.
+// Returns loss, NLL, perplexity and so on in one line. If the line is longer than `width` columns, drops perplexity
+// first, then the learning rate and so on, but always keeps the step, the loss and the remaining time.
 std::string train_line(const TrainStatus& s, size_t width = std::string::npos);
 
 }  // namespace weft

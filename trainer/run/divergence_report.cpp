@@ -1,4 +1,4 @@
-// trainer/run/divergence_report.cpp: writes the sentences about a diverged run.
+// trainer/run/divergence_report.cpp: describes a diverged run and gives advice.
 #include "trainer/run/divergence_report.h"
 
 #include <fmt/format.h>
@@ -8,8 +8,8 @@ namespace weft {
 std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise) {
   if (found == Divergence::loss)
     return fmt::format(
-        "step {}: the run has diverged: its nll is {:.4g}, and for {} steps it was more than {:g} above its lowest "
-        "mean of {:.4g} (train.divergence_rise)",
+        "step {}: the run has diverged: the nll is {:.4g}, and for {} steps it was more than {:g} "
+        "(train.divergence_rise) above its lowest mean, {:.4g}",
         report.step, report.nll(), DivergenceRule::kWindow, rise, state.lowest);
   return fmt::format(
       "step {}: the run has diverged: {} steps in a row had gradients that are not finite "
@@ -19,11 +19,11 @@ std::string describe_divergence(Divergence found, const StepReport& report, cons
 
 std::string advice_after_divergence(const std::string& good, OnDivergence chosen, const std::string& schedule) {
   const std::string change = fmt::format(
-      "a lower {0}.lr, a longer {0}.warmup or optimizer.clip_norm (and --train.allow_changes=true)", schedule);
-  if (good.empty()) return fmt::format("no checkpoint is known to be good: start again (train.fresh) with {}", change);
+      "a lower {0}.lr, a longer {0}.warmup or optimizer.clip_norm above 0 (and --train.allow_changes=true)", schedule);
+  if (good.empty()) return fmt::format("no checkpoint is known to be good: use --train.fresh=true with {}", change);
   if (chosen == OnDivergence::rollback)
     return fmt::format(
-        "{} rollbacks did not help: remove the checkpoints newer than {}, and run the same command with {}",
+        "{} rollbacks did not help: remove the checkpoints newer than {}, then run the same command with {}",
         DivergenceRule::kMaxRollbacks, good, change);
   return fmt::format("run the same command with {}, and with --train.on_divergence=rollback, which goes back to {}",
                      change, good);

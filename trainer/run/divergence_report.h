@@ -1,4 +1,4 @@
-// trainer/run/divergence_report.h: describes a diverged run and the remedy, as parts of one line.
+// trainer/run/divergence_report.h: describes a diverged run and the remedy, as two parts of one line.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace weft {
 
-// `rise` is train.divergence_rise. REQUIRES: `found` is not none.
+// Describes the divergence `found` (not none) after the step of `report`. `rise` is train.divergence_rise.
 std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise);
 
-// `good` is the folder of the newest checkpoint that is known to be good, or "". `schedule` is the section of the
-// current schedule's options.
+// Describes what the user can do. `good` is the folder of the newest checkpoint that is known to be good, or "".
+// `schedule` is the section of the current schedule's options.
 std::string advice_after_divergence(const std::string& good, OnDivergence chosen, const std::string& schedule);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/print_plan.cpp: prints only the plan of a run.
+// trainer/run/print_plan.cpp: prints the plan of a run, but does not start the run.
 #include <cstdio>
 
 #include "tensor/error.h"
@@ -27,7 +27,7 @@ void print_plan(const RunConfig& wanted, Communicator& world) {
   const PreparedRun run = prepare_run(std::move(resolved), own, world);
   if (!world.is_main_rank()) return;
   const int threads = num_threads();
-  run_thread_ranks(static_cast<int>(parallel.tp), [&](Communicator& tp) {  // the ranks of one tp group
+  run_thread_ranks(static_cast<int>(parallel.tp), [&](Communicator& tp) {  // one thread per rank of a tp group
     set_num_threads(threads);
     const Mesh mesh(tp, {.dp = 1, .tp = tp.size()}, own);
     const std::string plan = plan_for_screen(plan_run(run, mesh));

@@ -1,4 +1,4 @@
-// trainer/run/recovery.cpp: judges steps, and goes back to good parameters.
+// trainer/run/recovery.cpp: checks steps for divergence, and goes back to good parameters.
 #include "trainer/run/recovery.h"
 
 #include "tensor/error.h"
@@ -8,7 +8,7 @@
 namespace weft {
 
 // Skipped steps that lower the loss scale are part of f16's search for a scale, so only other skipped steps count. All
-// ranks see the same numbers and decide the same.
+// ranks see the same numbers and make the same decision.
 void Recovery::observe(const StepReport& r) {
   const TrainConfig& t = run_.config().train;
   if (!r.skipped() && r.totals.target_weight == 0) return;  // the step has no loss
@@ -29,11 +29,11 @@ void Recovery::guard(const std::function<void()>& part) {
   }
 }
 
-// Steps and data position continue, so the run does not repeat the sentences read since that checkpoint.
+// Step count and data position are not reset, so the run does not repeat the sentences read since the checkpoint.
 void Recovery::go_back(const std::string& reason) {
   TrainState& state = run_.state;
   const OnDivergence chosen = run_.config().train.on_divergence;
-  checkpoints_.settle();  // so that the checkpoints on disk do not depend on the speed of saves
+  checkpoints_.settle();  // so that the choice of a checkpoint does not depend on the speed of saves
   const std::string good = checkpoints_.newest_known_good();
   const bool may = chosen == OnDivergence::rollback && state.divergence.rollbacks < DivergenceRule::kMaxRollbacks;
   const std::string advice = advice_after_divergence(good, chosen, run_.data.stages().schedule(run_.config()).section);

@@ -1,6 +1,6 @@
 // trainer/run/recovery.h: ends a run whose model has diverged, or goes back to good parameters (train.on_divergence).
 //
-// Every rank owns one and makes the same calls.
+// Every rank owns a Recovery object and makes the same calls.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ class Recovery {
   Recovery(const RunContext& run, RunCheckpoints& checkpoints, Validator& validator)
       : run_(run), checkpoints_(checkpoints), validator_(validator) {}
 
-  // Call it after each step. Throws an Error of kind diverged, which ends the run, if the run has diverged and may not
-  // go back.
+  // Call it after each step. Throws an Error of kind diverged, which ends the run, if the run has diverged and cannot
+  // go back to a good checkpoint.
   void observe(const StepReport& report);
-  // Runs a part of a save, or a validation. If it throws an Error of kind diverged, because a number of the model is
-  // not finite, goes back and runs the part again.
+  // Runs `part`, which is a part of a save or a validation. If it throws an Error of kind diverged, because a number of
+  // the model is not finite, guard() goes back to a good checkpoint and runs `part` again.
   void guard(const std::function<void()>& part);
 
  private:

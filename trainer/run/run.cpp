@@ -1,4 +1,4 @@
-// trainer/run/run.cpp: starts a run, and loops: enter a stage, step, recover, validate, save.
+// trainer/run/run.cpp: starts a run and loops over its steps: enter the next stage, train, recover, validate, save.
 #include "trainer/run/run.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Run {
   Run(const RunContext& run, SignalWatch& signals) : run_(run), signals_(signals) {}
 
   void take_initial_values();  // for a new run
-  // `folder` is set on the main rank. `kept_gemms` are the GEMM choices of an earlier start.
+  // `folder` is null except on the main rank. `kept_gemms` contains the GEMM choices of an earlier start.
   void start(const RunFolder* folder, const std::string& plan, const std::string& kept_gemms);
   int loop();  // returns the exit status
 
@@ -33,7 +33,7 @@ class Run {
   RunEnd begin();
   StopRequest own_request();
   RunEnd end_of_work(StopRequest request) const;
-  RunEnd end_after(StopRequest request) const;  // also after a stop, or if patience is out
+  RunEnd end_after(StopRequest request) const;  // like end_of_work(), but also considers a stop and patience
   void enter_next_stage();
   void take_snapshot_of_data();
   StepReport step();
@@ -71,7 +71,7 @@ void Run::start(const RunFolder* folder, const std::string& plan, const std::str
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
     run_.log.open(*folder_, plan, run_.prepared.config_text, run_.state);
-    folder_->note_started();  // a start that fails keeps `finished`
+    folder_->note_started();  // only here, so that a start that fails keeps `finished`
   });
   if (config.train.tune_gemm)
     if (const std::string timed = tune_gemms(run_.trainer, config.train.output, kept_gemms, world); !timed.empty())
@@ -101,7 +101,7 @@ int Run::loop() {
   return finish(end);
 }
 
-// Completes what an earlier start postponed. Returns why the run ends, or RunEnd::none if there is more to do.
+// Completes the validation and scores that an earlier start postponed. Returns why the run ends, or RunEnd::none.
 RunEnd Run::begin() {
   const bool time_is_over = run_.world().max(own_request() == StopRequest::finish ? 1 : 0) == 1;
   RunEnd end = end_after(time_is_over ? StopRequest::finish : StopRequest::none);
@@ -120,8 +120,8 @@ RunEnd Run::begin() {
   return end == RunEnd::none || end == RunEnd::stop || validator_.wait_for_scores() ? end : RunEnd::stop;
 }
 
-// Returns this rank's pending request, or a stronger one because the run's time is over or a save is due. Clocks differ
-// between ranks, so the main rank's clock decides.
+// Returns this rank's pending request or, on the main rank, a stronger request if the run's time is over or a save is
+// due. Only the main rank's clock decides, because clocks differ between ranks.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   if (!run_.is_main_rank()) return asked;
@@ -142,7 +142,7 @@ RunEnd Run::end_after(StopRequest request) const {
   return validator_.out_of_patience() ? RunEnd::patience : end_of_work(request);
 }
 
-// Records the position at which a run or a stage starts. Losses recorded on a different mix no longer count.
+// Records the data position at the start of a run or stage. If the mix has changed, divergence detection starts again.
 void Run::take_snapshot_of_data() {
   const std::vector<PastStage> before = std::move(run_.state.data.stages);
   checkpoints_.snapshot();
@@ -150,14 +150,14 @@ void Run::take_snapshot_of_data() {
     DivergenceRule::begin_data(run_.state.divergence);
 }
 
-// Call it between two steps. If a file of the next stage is missing or damaged, the run is saved and ends.
+// Call it between two steps. If a file of the next stage is missing or damaged, saves and ends the run.
 void Run::enter_next_stage() {
   if (!run_.data.stage_is_over()) return;
   try {
-    all_or_none(run_.world(), [&] { run_.data.require_next_stage(); });  // no rank enters it before all can
+    all_or_none(run_.world(), [&] { run_.data.require_next_stage(); });  // no rank enters the stage before all can
   } catch (const Error& e) {
     save(/*last=*/true);
-    fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved; fix the files, then run the same command "
+    fail(e.kind(), fmt::format("{} after step {}: {}; the run is saved, so fix the files and run the same command "
                                "to resume",
                                describe_next_stage(run_.data.stages(), "cannot start"), run_.state.step, e.what()));
   }
@@ -177,7 +177,7 @@ StepReport Run::step() {
   return report;
 }
 
-// Validates if a validation is due. A stop also postpones the validation after the last step.
+// Validates if a validation is due. A stop request postpones the validation, even the one after the last step.
 RunEnd Run::validate(StopRequest request) {
   validator_.take_scores();
   const bool is_last = end_of_work(request) != RunEnd::none;
@@ -185,7 +185,7 @@ RunEnd Run::validate(StopRequest request) {
   recovery_.guard([&] { is_done = validator_.validate(is_last); });
   const RunEnd end = is_done ? end_after(request) : RunEnd::stop;
   if (end == RunEnd::none || end == RunEnd::stop) return end;
-  return validator_.wait_for_scores() ? end_after(request) : RunEnd::stop;  // the scores may show a new best
+  return validator_.wait_for_scores() ? end_after(request) : RunEnd::stop;  // a score may reset patience
 }
 
 void Run::save(bool last) {
@@ -195,7 +195,7 @@ void Run::save(bool last) {
 
 int Run::finish(RunEnd end) {
   if (end == RunEnd::stop) {
-    run_.log.message("stopped on request and saved; the same command resumes");
+    run_.log.message("the run was stopped on request and saved: run the same command to resume");
     return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
   }
   run_.log.message(describe_end(end, run_.config(), run_.data.stages(), run_.state.step));
@@ -206,7 +206,7 @@ int Run::finish(RunEnd end) {
   return 0;
 }
 
-// Opens the folder on the main rank.
+// Opens the run's folder on the main rank. Returns nullptr on other ranks.
 std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& world) {
   std::unique_ptr<RunFolder> folder;
   all_or_none(world, [&] {
@@ -216,8 +216,8 @@ std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& 
   return folder;
 }
 
-// A resumed run locks its folder before it reads from it. A new run makes its folder, or sets an older run aside, only
-// when everything else is ready, so a run that cannot start changes nothing.
+// A resumed run locks its folder before it reads checkpoints. A new run creates its folder, or renames the files of an
+// older run, only when everything else is ready, so a run that cannot start changes nothing.
 int run_on(const Mesh& mesh, ResolvedRun resolved) {
   Communicator& world = mesh.world();
   const TrainConfig t = resolved.config.train;
@@ -250,7 +250,7 @@ int run_on(const Mesh& mesh, ResolvedRun resolved) {
 int run_training(const RunConfig& wanted, Communicator& world) {
   ResolvedRun resolved = resolve(wanted, world);
   const RunConfig& config = resolved.config;
-  world.limit_waits(config.parallel.timeout, "");  // there may be no run folder yet
+  world.limit_waits(config.parallel.timeout, "");  // the run may not have a folder yet
   const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
   return run_on(mesh, std::move(resolved));
 }

@@ -1,4 +1,4 @@
-// trainer/run/run_checkpoints.cpp: starts saves, tracks them, and retries.
+// trainer/run/run_checkpoints.cpp: starts and tracks saves, and retries failed saves.
 #include "trainer/run/run_checkpoints.h"
 
 #include <utility>
@@ -66,7 +66,7 @@ void RunCheckpoints::save(bool last) {
     return;
   }
   const auto start = [&] {
-    all_or_none(run_.world(), [&] { run_.log.flush(); });  // the log of a checkpoint is complete up to its step
+    all_or_none(run_.world(), [&] { run_.log.flush(); });  // so that the log is complete up to the checkpoint's step
     files_.start_save(
         root_, state, run_.prepared.config_text,
         [this, is_best, good_until = state.divergence.good_until, needed](const std::string& folder) {
@@ -136,19 +136,19 @@ void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
     if (e.kind() != ErrorKind::io || last) throw;
     retry_at_ = run_.state.seconds + kSecondsToRetry;
     run_.log.message(
-        fmt::format("NOT SAVED: {}; training continues and saves again in {:.0f} s; the newest checkpoint is {}",
+        fmt::format("NOT SAVED: {}; training continues and tries again in {:.0f} s; the newest checkpoint is {}",
                     e.what(), kSecondsToRetry, newest_.empty() ? "none" : newest_));
   }
 }
 
-// Runs on the main rank, in a thread.
+// A thread of the main rank calls it once the new checkpoint is complete.
 void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until,
                           const std::vector<int64_t>& needed) {
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
   try {
     prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, needed);
-  } catch (const Error& e) {  // the new checkpoint is saved nevertheless
+  } catch (const Error& e) {  // the new checkpoint is complete nevertheless
     not_pruned_ = e.what();
   }
 }

@@ -1,6 +1,6 @@
-// trainer/run/run_context.h: what the parts of a run share: its decisions, what it trains, and its state.
+// trainer/run/run_context.h: groups what the parts of a run share: configuration, data, model and state.
 //
-// Every rank owns one. The parts change `state` in the same way on all ranks, after the same steps.
+// Every rank owns a RunContext. The parts change `state` in the same way on all ranks, after the same steps.
 #pragma once
 
 #include "trainer/plan/prepare_run.h"
@@ -25,7 +25,7 @@ struct RunContext {
   Communicator& world() const { return mesh.world(); }
   bool is_main_rank() const { return world().is_main_rank(); }
   std::string checkpoints_folder() const { return config().train.output + "/checkpoints"; }
-  // True if a signal asked some rank to stop. All ranks call it.
+  // True if a signal asked any rank to stop. All ranks call it.
   bool stop_is_requested() const { return world().max(signals.stop_signal() != 0 ? 1 : 0) == 1; }
 };
 

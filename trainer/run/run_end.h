@@ -1,4 +1,4 @@
-// trainer/run/run_end.h: why a run ends.
+// trainer/run/run_end.h: lists the reasons why a run ends.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 namespace weft {
 
 enum class RunEnd : uint8_t {
-  none,      // it continues
-  steps,     // train.steps
-  data,      // the end of the last stage
-  minutes,   // train.minutes
-  patience,  // train.patience
-  stop,      // a signal: the run is not finished, and can resume
+  none,      // the run continues
+  steps,     // train.steps is reached
+  data,      // the last stage is over
+  minutes,   // train.minutes are over
+  patience,  // train.patience is exhausted
+  stop,      // a signal asked the run to stop; the run is unfinished and can resume
 };
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/run_folder.cpp: makes, locks and clears a run's folder.
+// trainer/run/run_folder.cpp: creates and locks a run's folder, and renames the files of an older run.
 #include "trainer/run/run_folder.h"
 
 #include <fcntl.h>
@@ -21,17 +21,17 @@ namespace fs = std::filesystem;
 void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) fail(ErrorKind::io, fmt::format("train.output: cannot make the folder {}: {}", path, error.message()));
+  if (error) fail(ErrorKind::io, fmt::format("train.output: cannot create the folder {}: {}", path, error.message()));
 }
 
 FileDescriptor locked(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file) fail(ErrorKind::io, fmt::format("train.output: cannot make {}: {}", path, std::strerror(errno)));
+  if (!file) fail(ErrorKind::io, fmt::format("train.output: cannot create {}: {}", path, std::strerror(errno)));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail(ErrorKind::usage,
-         fmt::format("another run is using {}: give a different train.output (under Slurm: srun --mpi=pmix)",
+         fmt::format("another run is using {}: give a different train.output (or use srun --mpi=pmix under Slurm)",
                      fs::path(path).parent_path().string()));
-  return file;  // unlocked if the file system has no locks
+  return file;  // not locked if the file system does not support locks
 }
 
 void set_aside(const std::string& path) {
@@ -41,7 +41,7 @@ void set_aside(const std::string& path) {
   rename_durably(path, aside);
 }
 
-// Rejects a folder whose contents would hide the run from `weft verify`, `inspect` and `average`, or be hidden by it.
+// Rejects a folder with a corpus or other checkpoints, which `weft verify`, for example, would confuse with the run.
 void refuse_folder_of_others(const std::string& path) {
   const bool corpus = fs::exists(path + "/" + kManifestFile);
   if (corpus || fs::exists(path + "/" + kManifestName) || !step_folders(path).empty())
@@ -52,7 +52,7 @@ void refuse_folder_of_others(const std::string& path) {
 }  // namespace
 
 bool RunFolder::would_begin(const std::string& path, bool fresh) {
-  std::error_code ignored;  // making the folder reports it
+  std::error_code ignored;  // make_folder() reports the error later
   return fresh || !fs::exists(path + "/checkpoints", ignored);
 }
 
@@ -60,7 +60,7 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   make_folder(path);
   if (!fs::exists(checkpoints())) refuse_folder_of_others(path);
   lock_ = locked(path + "/.lock");
-  if (fresh || !fs::exists(checkpoints())) {  // a run without checkpoints starts from scratch, but its log is kept
+  if (fresh || !fs::exists(checkpoints())) {  // a run without checkpoints starts from scratch; its log is renamed
     set_aside(checkpoints());
     set_aside(log());
   }

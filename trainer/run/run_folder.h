@@ -1,8 +1,8 @@
-// trainer/run/run_folder.h: a run's folder on disk: config.cfg, log.jsonl, tensorboard/, checkpoints/, tuned_gemms,
-// finished; used by one run at a time.
+// trainer/run/run_folder.h: creates and locks a run's folder, which contains config.cfg, log.jsonl, tensorboard/,
+// checkpoints/, tuned_gemms and finished.
 //
-// Only world rank 0 constructs one, but all ranks write checkpoints to the folder. Errors are of kind io, or usage if
-// another run uses the folder.
+// Only world rank 0 constructs a RunFolder, but all ranks write checkpoints to the folder. Errors are of kind io, or
+// usage if another run uses the folder.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,15 @@ namespace weft {
 
 class RunFolder {
  public:
-  // Makes the folder if necessary and locks it. With `fresh`, or if the checkpoints are gone, an earlier run's files
+  // Creates the folder if necessary and locks it. With `fresh`, or if checkpoints/ is missing, an earlier run's files
   // are renamed to checkpoints.old and log.jsonl.old (or .old2, ...). Throws an Error of kind usage if the folder
   // contains a corpus, or checkpoints that do not belong to a run.
   RunFolder(const std::string& path, bool fresh);
 
-  // True if a run in this folder would be new: there is no checkpoints folder, or it would be set aside. Changes
-  // nothing.
+  // True if a run in this folder would start from scratch, because of `fresh` or because checkpoints/ is missing.
   static bool would_begin(const std::string& path, bool fresh);
 
-  // Throws an Error of kind usage if this rank cannot see the folder that the main rank made.
+  // Throws an Error of kind usage if this rank cannot see the folder that the main rank created.
   static void require_visible(const std::string& path);
 
   std::string checkpoints() const { return path_ + "/checkpoints"; }
@@ -31,11 +30,11 @@ class RunFolder {
   std::string tensorboard() const { return path_ + "/tensorboard"; }
   std::string config() const { return path_ + "/config.cfg"; }
   void note_started() const;               // removes the file `finished` of an earlier start
-  void note_finished(int64_t step) const;  // writes that file
+  void note_finished(int64_t step) const;  // writes the file `finished`
 
  private:
   std::string path_;
-  FileDescriptor lock_;  // flock: released when the process ends, for any reason
+  FileDescriptor lock_;  // an flock, which is released when the process ends for any reason
 };
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/run_log.cpp: writes steps, epochs and validations as records and as lines.
+// trainer/run/run_log.cpp: reports steps, epochs and validations in log records and on the screen.
 #include "trainer/run/run_log.h"
 
 #include <fmt/ranges.h>
@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-double now() {  // UNIX time, to the millisecond
+double now() {  // Unix time in seconds, to the millisecond
   using namespace std::chrono;
   return static_cast<double>(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count()) / 1000;
 }
@@ -44,14 +44,14 @@ std::string words_of_set(const SetReport& set) {
   return fmt::format("{}{}{}", set.name, set.name.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 
-// Returns NaN, which the log stores as null, for a step without weighted pairs of the corpus.
+// Returns NaN, which the log stores as null, if the step has no pair of the corpus with a weight above 0.
 double mean_nll(const CorpusTotals& corpus) { return corpus.nll / corpus.target_weight; }
 
 std::unique_ptr<TensorBoardLog> open_tensorboard(const std::string& folder, const std::string& config) {
   try {
     return std::make_unique<TensorBoardLog>(folder, config);
   } catch (const Error& e) {
-    fail(e.kind(), fmt::format("{}; --train.tensorboard=false trains without event files", e.what()));
+    fail(e.kind(), fmt::format("{}; use --train.tensorboard=false to train without event files", e.what()));
   }
 }
 
@@ -108,7 +108,7 @@ void RunLog::write(nlohmann::ordered_json record) {
   }
   const bool written = events_->write(record);
   if (is_written_ && !written)
-    message("NOT LOGGED: log.jsonl cannot be written; its records are kept in memory until this works again");
+    message("NOT LOGGED: log.jsonl cannot be written; records are kept in memory until writing works again");
   is_written_ = written;
   if (tensorboard_) report_events(tensorboard_->write(record));
 }
@@ -116,8 +116,8 @@ void RunLog::write(nlohmann::ordered_json record) {
 void RunLog::report_events(bool written) {
   if (has_events_ && !written)
     message(
-        "NO EVENTS: tensorboard/ cannot be written; its events are kept in memory, and the next start writes them from "
-        "log.jsonl");
+        "NO EVENTS: tensorboard/ cannot be written; events are kept in memory until writing works again, "
+        "and the next start writes missing events from log.jsonl");
   has_events_ = written;
 }
 
@@ -197,7 +197,7 @@ void RunLog::report_straggler(const StepReport& r) {
   if (const std::string text = stragglers_.observe(r.step, busy); !text.empty()) message(text);
 }
 
-// Returns "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 1.99"; "-" means that the step had no pair of the corpus.
+// Returns for example "stage 2/3 tune  epochs 0 3 41  nlls 2.10 3.42 -", with "-" if the step has no pair of a corpus.
 std::string RunLog::describe_place(const StepReport& r) const {
   const Stage& stage = stages_.at(r.stage);
   std::string text;
@@ -219,8 +219,8 @@ void RunLog::stage_begins(const StageRun& stages) {
                       stages.stage().name, stages.first_step() + 1, describe_end(stages.stage().end)));
 }
 
-// Returns texts such as "epoch 3 of packed/clean". In a mix, epochs of a corpus that come more often than every
-// log_every steps appear only in the progress line.
+// Returns texts such as "epoch 3 of packed/clean". In a mix, an epoch that starts less than train.log_every steps after
+// the last reported epoch of its corpus is not reported.
 std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
   const std::vector<MixCorpus>& corpora = stages_.at(r.stage).corpora;
   std::vector<std::string> texts;
@@ -235,7 +235,7 @@ std::vector<std::string> RunLog::new_epochs(const StepReport& r) {
   return texts;
 }
 
-// Reports how full the blocks were and how many pairs were left out, at the first step of a new epoch.
+// At the first step of a new epoch, reports how full the blocks were and how many pairs were left out.
 void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
   if (epochs_.empty())
     for (const int64_t epoch : r.epochs) epochs_.push_back({.number = epoch, .said_at = r.step});
@@ -245,21 +245,21 @@ void RunLog::report_epochs(const StepReport& r, const RunSoFar& run) {
   const std::vector<std::string> epochs = new_epochs(r);
   if (epochs.empty()) return;
   message(fmt::format(
-      "{} {}; blocks so far were filled {:.2f} % with source, {:.2f} % with target{}{}", fmt::join(epochs, ", "),
-      epochs.size() == 1 ? "starts" : "start",
+      "{} {}; so far, blocks were filled to {:.2f} % with source and {:.2f} % with target tokens{}{}",
+      fmt::join(epochs, ", "), epochs.size() == 1 ? "starts" : "start",
       100 * stage_source_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.source_rows)),
       100 * stage_target_ / (stage_steps_ * blocks * static_cast<double>(config_.batch.rows)),
       run.dropped == 0 ? "" : fmt::format("; {} pairs longer than a block (batch.rows) were left out", run.dropped),
-      run.below_score == 0 ? "" : fmt::format("; {} had a score below min_score", run.below_score)));
+      run.below_score == 0 ? "" : fmt::format("; {} pairs had a score below min_score", run.below_score)));
 }
 
 void RunLog::report_skipped(const StepReport& r) {
   if (!r.skipped() && r.totals.target_weight == 0)
-    message(fmt::format("step {}: all of its pairs have weight 0, so no rank takes the step", r.step));
+    message(fmt::format("step {}: all pairs have weight 0, so the step does not update the model", r.step));
   if (!r.skipped()) return;
   message(fmt::format("step {}: a gradient is not finite, so all ranks skip the step{}", r.step,
                       LossScaler::can_lower(r.loss_scale)
-                          ? fmt::format(" and halve the loss scale, {:.0f}", r.loss_scale)
+                          ? fmt::format(" and halve the loss scale of {:.0f}", r.loss_scale)
                           : fmt::format(" (epoch {}, loss scale {:.0f}, {})", r.epoch(), r.loss_scale, r.not_finite)));
 }
 

@@ -1,6 +1,6 @@
-// trainer/run/run_log.h: reports a training run: log.jsonl and tensorboard/ in its folder, progress on standard error.
+// trainer/run/run_log.h: writes log.jsonl and tensorboard/ in the folder of a run, and progress to standard error.
 //
-// Every rank owns one and makes the same calls. Only the main rank writes.
+// Every rank owns a RunLog and makes the same calls. Only the main rank writes.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,10 @@
 
 namespace weft {
 
-struct RunSoFar {                        // after a step
-  double seconds = 0;                    // in all steps
+struct RunSoFar {                        // totals of the run after a step
+  double seconds = 0;                    // spent in all steps
   int64_t dropped = 0, below_score = 0;  // pairs left out
-  int64_t last_step = 0;                 // an upper bound
+  int64_t last_step = 0;                 // upper bound of the run's last step
   std::optional<int64_t> stages_end;     // StageRun::expected_end()
 };
 
@@ -48,7 +48,7 @@ class RunLog {
   // Reports a score of train.validate_command for an earlier validation.
   void score(const CommandScore& score, const std::string& verdict);
   void message(const std::string& text) { progress_.message(text); }
-  void flush();  // throws an Error of kind io if a record could not be written yet, for example to a full disk
+  void flush();  // throws an Error of kind io if records are still unwritten, for example if the disk is full
 
  private:
   nlohmann::ordered_json start_record(int64_t step, const std::string& plan) const;
@@ -70,17 +70,17 @@ class RunLog {
   StatusRow progress_;
   std::optional<EventLog> events_;
   std::unique_ptr<TensorBoardLog> tensorboard_;  // with train.tensorboard
-  nlohmann::ordered_json start_;                 // record of this start; null once it is kept
+  nlohmann::ordered_json start_;                 // record of this start; null once events_ has it
   bool is_written_ = true;                       // true if log.jsonl has all records
   bool has_events_ = true;                       // true if tensorboard/ has all records
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   StepLimits limits_;
   struct Epoch {
-    int64_t number = 0, said_at = 0;  // a step
+    int64_t number = 0, said_at = 0;  // said_at: step of the last message
   };
   std::vector<Epoch> epochs_;                                     // per corpus of the stage
-  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // steps and tokens of this start in the stage
+  double stage_steps_ = 0, stage_source_ = 0, stage_target_ = 0;  // steps and tokens in the stage since this start
 };
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/run_report.cpp: writes sentences about the position of a run in its data, and about changed options.
+// trainer/run/run_report.cpp: describes the position of a run in its data, its changed options and its end.
 #include "trainer/run/run_report.h"
 
 #include <fmt/format.h>
@@ -20,19 +20,17 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
       fmt::format("resuming from {}: step {}, {}epoch {}", checkpoint, state.step,
                   stages.stages().size() == 1 ? "" : fmt::format("stage {}, ", stages.index() + 1), epoch)};
   lines.insert(lines.end(), changes.begin(), changes.end());
-  // All other changes were rejected.
+  // prepare_run() has rejected all changes that are not listed here.
   for (const ChangedOption& o : changed_options(kept_config(checkpoint), run.kept))
-    lines.push_back(
-        !o.to.empty() && o.on_resume == OnResume::has_no_effect
-            ? fmt::format(
-                  "{} = {} has no effect, because the weights come from that checkpoint: start a new run to use it (a "
-                  "different train.output, or train.fresh=true)",
-                  o.name, printable(o.to))
-            : fmt::format("changed since that checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+    lines.push_back(!o.to.empty() && o.on_resume == OnResume::has_no_effect
+                        ? fmt::format("{} = {} has no effect, because the weights come from the checkpoint: to use "
+                                      "this value, start a new run (a different --train.output, or --train.fresh=true)",
+                                      o.name, printable(o.to))
+                        : fmt::format("changed since the checkpoint: {} = {} (was {})", o.name, o.to, o.from));
   const bool has_ema = run.config.train.ema > 0;
   if (has_ema != has_average(checkpoint))
-    lines.emplace_back(has_ema ? "train.ema: the average of the weights starts from that checkpoint's weights"
-                               : "train.ema = 0: the average of the weights in that checkpoint is dropped");
+    lines.emplace_back(has_ema ? "train.ema: the average of the weights starts at the checkpoint's weights"
+                               : "train.ema = 0: the average of the weights in the checkpoint is dropped");
   return lines;
 }
 
@@ -64,12 +62,12 @@ std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& st
 
 std::string describe_next_step(const std::string& output, int64_t dropped) {
   return fmt::format(
-      "{}use it: weft translate --checkpoint {}",
+      "{}use the model: weft translate --checkpoint {}",
       dropped == 0 ? "" : fmt::format("{} pairs longer than a block (batch.rows) were left out; ", dropped), output);
 }
 
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step) {
-  return fmt::format("nothing is left to do after step {}: {}", step,
+  return fmt::format("nothing is left to do after step {}: to continue, {}", step,
                      end == RunEnd::patience    ? "raise train.patience"
                      : end == RunEnd::data      ? "add stages, or extend the last one"
                      : config.train.minutes > 0 ? "raise train.steps or train.minutes"

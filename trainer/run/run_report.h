@@ -1,4 +1,4 @@
-// trainer/run/run_report.h: describes how a run resumes, the next stage, and how it ends.
+// trainer/run/run_report.h: describes how a run resumes, enters its next stage and ends.
 #pragma once
 
 #include <string>
@@ -16,13 +16,13 @@ namespace weft {
 std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun& stages,
                                          const std::vector<std::string>& changes, const TrainState& state);
 
-// Returns "stage 3 of 4, clean, cannot start".
+// Returns text such as "stage 3 of 4, clean, cannot start", where `what` is "cannot start".
 std::string describe_next_stage(const StageRun& stages, const std::string& what);
 
-// Describe a finished run with the stages that did not start, and a resumed run that has nothing left to do.
+// Describes why the run has ended, and lists the stages that did not start.
 std::string describe_end(RunEnd end, const RunConfig& config, const StageRun& stages, int64_t step);
 // Returns the command to run next, and how many pairs were too long for a block.
 std::string describe_next_step(const std::string& output, int64_t dropped);
-std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step);
+std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step);  // of a resumed run
 
 }  // namespace weft

@@ -24,7 +24,7 @@ std::string read_tuned_gemms(const std::string& run) {
   const size_t size = last_line("").size(), end = content.size() < size ? 0 : content.size() - size;
   const std::string text = content.substr(0, end);
   if (content.substr(end) != last_line(text))
-    fail(ErrorKind::io, fmt::format("{} is damaged; delete it to time matrix products again", path));
+    fail(ErrorKind::io, fmt::format("{} is damaged: delete the file to time matrix products again", path));
   return text;
 }
 
@@ -42,7 +42,7 @@ std::string tune_gemms(Trainer& trainer, const std::string& run, const std::stri
   const bool same_device = known.starts_with(chosen.substr(0, chosen.find('\n') + 1));
   const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
   return fmt::format("timed {} matrix products{}", lines(chosen) - (same_device ? lines(known) : 1),
-                     known.empty() || same_device ? "" : ": the GPU or cuBLASLt has changed");
+                     known.empty() || same_device ? "" : ", because the GPU or cuBLASLt has changed");
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// trainer/run/validator.cpp: validates, and judges the results.
+// trainer/run/validator.cpp: validates, and decides which checkpoints are best.
 #include "trainer/run/validator.h"
 
 #include <chrono>
@@ -20,7 +20,7 @@ void Validator::resume() {
   if (scores_)
     scores_->resume(run_.state);
   else
-    run_.state.scores_due.clear();  // the command was removed
+    run_.state.scores_due.clear();  // train.validate_command is no longer set
 }
 
 std::vector<std::string> Validator::remarks() const {
@@ -48,7 +48,7 @@ bool Validator::validate(bool last) {
   return true;
 }
 
-// Records the validation after `step`. Returns the verdict for the log. Sets whether the checkpoint is among the best.
+// Records the validation after `step`, and returns its verdict. Sets `is_kept` if its checkpoint is among the best.
 std::string Validator::record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept) {
   BestScore& best = run_.state.best;
   const TrainConfig& t = run_.config().train;
@@ -58,7 +58,7 @@ std::string Validator::record(const std::map<std::string, double>& numbers, int6
   const StageRun& stages = run_.data.stages();
   const bool of_earlier_stage = stages.is_last() && stages.index() > 0 && step <= stages.first_step();
   if (t.patience_from == PatienceFrom::last_stage && of_earlier_stage) best.stale = 0;
-  return stale == 0 ? "not comparable" : fmt::format("{} since the best", stale);
+  return stale == 0 ? "not comparable" : fmt::format("validations since the best: {}", stale);
 }
 
 void Validator::take_scores() {
@@ -69,10 +69,10 @@ void Validator::take_scores() {
 void Validator::record_score(const ScoredValidation& scored) {
   const CommandScore& score = scored.command;
   if (!run_.best_rule().needs_score() || !score.failure.empty()) return run_.log.score(score, "");
-  const bool is_of_now = score.step == run_.state.step;  // at the end of a run, before its last save
+  const bool is_of_now = score.step == run_.state.step;  // true at the end of a run, before its last save
   if (!is_of_now && !checkpoints_.has(score.step)) checkpoints_.settle();
   const bool is_saved = checkpoints_.has(score.step);
-  if (!is_saved && !is_of_now) return run_.log.score(score, "not chosen: its checkpoint was not saved");
+  if (!is_saved && !is_of_now) return run_.log.score(score, "not considered, because its checkpoint was not saved");
   bool is_kept = false;
   run_.log.score(score, record(scored.numbers, score.step, is_kept));
   if (!is_kept) return;
@@ -85,7 +85,7 @@ void Validator::record_score(const ScoredValidation& scored) {
 bool Validator::wait_for_scores() {
   const std::vector<ScoreDue>& due = run_.state.scores_due;
   if (!scores_ || due.empty()) return true;
-  run_.log.message(fmt::format("waiting for train.validate_command, which has {} validation{} to score", due.size(),
+  run_.log.message(fmt::format("waiting for train.validate_command, which must still score {} validation{}", due.size(),
                                due.size() == 1 ? "" : "s"));
   for (;;) {
     take_scores();

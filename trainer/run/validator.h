@@ -1,6 +1,6 @@
 // trainer/run/validator.h: decides when a validation is due, which checkpoint is best, and when patience is out.
 //
-// Every rank owns one and makes the same calls.
+// Every rank owns a Validator and makes the same calls.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,20 @@ class Validator {
  public:
   Validator(const RunContext& run, RunCheckpoints& checkpoints);
 
-  void resume();                             // from run.state
-  std::vector<std::string> remarks() const;  // about the sets, for the start of the run
-  // Validates the current step if a validation is due. `last`: the run ends with this step. Returns false if a stop was
-  // requested first; then the validation is still due when the run resumes. Throws an Error of kind diverged if a loss
-  // or a prediction is not finite.
+  void resume();                             // continues from run.state
+  std::vector<std::string> remarks() const;  // about the validation sets; shown at the start
+  // Validates the current step if a validation is due. `last` means that the run ends with this step. Returns false if
+  // a stop request came first, so the validation is still due when the run resumes. Throws an Error of kind diverged if
+  // a loss or a prediction is not finite.
   bool validate(bool last);
   void take_scores();  // takes scores that train.validate_command has returned since the last call
-  // Call it at the end of a run. Returns false if a stop was requested first; then the scores are still due when the
-  // run resumes.
+  // Call it at the end of a run. Returns false if a stop request came first, so scores are still due when the run
+  // resumes.
   bool wait_for_scores();
   bool out_of_patience() const;
-  void begin_stage();                // after the data entered the next stage
+  void begin_stage();                // call it after the data entered the next stage
   void drop_after(int64_t step);     // drops validations of steps that are undone
-  void remove_texts(int64_t saved);  // texts not needed by a run that resumes from this step
+  void remove_texts(int64_t saved);  // removes texts that a run resumed from step `saved` does not need
 
  private:
   std::string record(const std::map<std::string, double>& numbers, int64_t step, bool& is_kept);

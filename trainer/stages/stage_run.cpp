@@ -1,4 +1,4 @@
-// trainer/stages/stage_run.cpp: numbers the corpora of stages, counts what a stage has done, and resumes.
+// trainer/stages/stage_run.cpp: numbers the corpora of stages, tracks the progress of a stage, and resumes.
 #include "trainer/stages/stage_run.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr const char* kOtherwise = "use a different --train.output, or --train.fresh=true";
+constexpr const char* kOtherwise = "start a new run (a different --train.output, or --train.fresh=true)";
 
 std::string shown(const PastStage& stage) {
   const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(stage.corpora));
@@ -30,8 +30,8 @@ StageRun::StageRun(std::vector<Stage> stages) : stages_(std::move(stages)) {
   enter(0, /*first_step=*/0);
 }
 
-// A corpus is identified by its manifest, and new corpora are appended. The corpora of all stages are numbered in
-// advance, so a run that resumes with appended stages numbers its earlier corpora in the same way.
+// A corpus is identified by its manifest. The corpora of all stages are numbered in advance, and new corpora get the
+// next numbers, so a run that resumes with additional stages keeps the numbers of its earlier corpora.
 void StageRun::number_corpora() {
   for (Stage& stage : stages_)
     for (MixCorpus& corpus : stage.corpora) {
@@ -75,7 +75,7 @@ void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& 
   for (size_t i = 0; i < passed_.size() && i < corpora.size(); ++i) passed_[i] += corpora[i].passed;
 }
 
-// Returns how many passed pairs of `corpus` end the stage; 0 if the stage does not count epochs of this corpus.
+// Returns the number of pairs of `corpus` after which the stage ends; 0 if no epochs of `corpus` are counted.
 int64_t StageRun::pairs_to_pass(const MixCorpus& corpus) const {
   const StageEnd& end = stage().end;
   return corpus.folder == end.epochs_of ? end.epochs * corpus.num_pairs : 0;
@@ -143,10 +143,10 @@ bool is_same_folder(const std::string& a, const std::string& b) {
   return a == b || std::filesystem::equivalent(a, b, failed);
 }
 
-// Rejects changes of a corpus in use, because a position in its order depends on its number of pairs. Returns a line
-// for each changed corpus that no stage has used yet.
+// Rejects changes of a corpus in use, because the run's position in a corpus depends on its number of pairs. Returns a
+// line for each changed corpus that no stage has used yet.
 std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, const StageState& saved) {
-  std::map<std::string, std::string> digests;  // current digests of the folders
+  std::map<std::string, std::string> digests;  // folder -> current digest of its manifest
   for (const Stage& stage : stages)
     for (const MixCorpus& corpus : stage.corpora) digests[corpus.folder] = corpus.manifest().sha256;
   const auto is_there = [&](const RunCorpus& corpus) {
@@ -167,39 +167,39 @@ std::vector<std::string> require_same_corpora(const std::vector<Stage>& stages, 
              fmt::format("{}, so the run would lose its position in the data: use the old corpus, or start a new run "
                          "from this run's weights (--train.init and a different --train.output)",
                          text));
-    said.push_back(text + "; no stage has used it yet");
+    said.push_back(text + "; the run continues, because no stage has used this corpus yet");
   }
   return said;
 }
 
-// Stages may not be renamed. A stage without a name is data.train, which may later be given as a named first stage.
+// Rejects renamed stages. The stage without a name is data.train, which may become a named first stage on resume.
 void require_same_names(const std::vector<Stage>& stages, const StageState& saved) {
   if (saved.stages.size() > stages.size())
-    fail(ErrorKind::usage, fmt::format("the run is in stage {}, but the options define only {}: keep the finished "
+    fail(ErrorKind::usage, fmt::format("the run is in stage {}, but the options end with stage {}: keep the finished "
                                        "stages and the current one, or {}",
                                        saved.stages.size(), stages.size(), kOtherwise));
   for (size_t i = 0; i < saved.stages.size(); ++i) {
     const std::string &before = saved.stages[i].name, &now = stages[i].name;
     if (before.empty() || before == now) continue;
-    fail(ErrorKind::usage, fmt::format("stage {} of the run was {}, but is now {}: started stages must keep their "
-                                       "names and order; append new stages, or {}",
+    fail(ErrorKind::usage, fmt::format("stage {} of the run was {}, but the options give {}: stages that have started "
+                                       "must keep their names and order, so append new stages, or {}",
                                        i + 1, printable(before), now.empty() ? "data.train" : now, kOtherwise));
   }
 }
 
-// Compares past stages. REQUIRES: the corpora have the numbers of the run.
+// Rejects changes of finished stages and of data.train. REQUIRES: the corpora have the run's numbers.
 void require_same_past(const std::vector<Stage>& stages, const StageState& saved) {
   const auto now = [&](size_t i) { return shown({stages[i].name, stages[i].corpora, 0}); };
   for (size_t i = 0; i < saved.stages.size(); ++i) {
     const PastStage& before = saved.stages[i];
     if (is_same_mix(stages[i].corpora, before.corpora)) continue;
     if (i + 1 < saved.stages.size())
-      fail(ErrorKind::usage, fmt::format("finished stage {} of the run was {}, but is now {}: finished stages cannot "
-                                         "change; append a stage, or {}",
+      fail(ErrorKind::usage, fmt::format("finished stage {} of the run was {}, but the options give {}: finished "
+                                         "stages cannot change, so append a stage, or {}",
                                          i + 1, shown(before), now(i), kOtherwise));
     if (before.name.empty())
-      fail(ErrorKind::usage, fmt::format("the run started with data.train = {}, but it is now {}, so the run would "
-                                         "lose its position in the data: use the old value, or {}",
+      fail(ErrorKind::usage, fmt::format("the run started with data.train = {}, but the option is now {}, so the run "
+                                         "would lose its position in the data: use the old value, or {}",
                                          shown(before), now(i), kOtherwise));
   }
 }

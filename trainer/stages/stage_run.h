@@ -1,5 +1,5 @@
-// trainer/stages/stage_run.h: tracks a run in the stages of its data: its progress in the current stage, when it enters
-// the next stage, and how it continues from a checkpoint.
+// trainer/stages/stage_run.h: tracks the progress of a run in the stages of its data, decides when a stage is over, and
+// continues from a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace weft {
 struct StageSchedule {  // the current schedule
   ScheduleConfig schedule;
   int64_t first_step = 0, total_steps = 0;
-  std::string section = "schedule";  // section of its options: "schedule.lr", or "stage.NAME.schedule.lr"
+  std::string section = "schedule";  // section of its options, for example "stage.NAME.schedule"
 };
 
-// The stages of a run and its position in them; the same on all ranks.
+// The stages of a run and the run's position in them. They are the same on all ranks.
 class StageRun {
  public:
   explicit StageRun(std::vector<Stage> stages);  // starts a new run; REQUIRES: all corpora are open
@@ -34,25 +34,25 @@ class StageRun {
   const Mix& mix() const { return mix_; }                         // mix of the current stage
   int64_t first_step() const { return past_.back().first_step; }  // steps done before the current stage
 
-  bool has_mixes() const;  // in any stage
+  bool has_mixes() const;  // true if any stage mixes corpora
 
-  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // of all ranks; corpora of the mix
+  void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // with the totals of all ranks
   bool is_over() const;
   StageSchedule schedule(const RunConfig& config) const;
   // Enters the next stage. The corpora keep their positions in `cursor`.
   void advance(StepCursor& cursor);
 
-  // Returns where a new run starts, with a number of streams that suits the stage with the most pairs.
+  // Returns the cursor at which a new run starts. Its number of streams suits the stage with the most pairs.
   StepCursor start(const BatchConfig& batch) const;
 
-  int64_t last_step(int64_t train_steps) const;  // an upper bound for the run
+  int64_t last_step(int64_t train_steps) const;  // upper bound of the run's last step
   // Returns the step after which the last stage is expected to end at the pace of the current stage; nullopt if the end
-  // is unknown or there is none. Does not depend on train.steps.
+  // is unknown or the last stage has no end. Does not depend on train.steps.
   std::optional<int64_t> expected_end() const;
 
   // Continues from a checkpoint. Throws an Error of kind usage unless started stages keep their names and order,
   // finished stages keep their mix, and corpora that were used keep their pairs. The current stage may get a different
-  // end, or a different mix, which then starts at `cursor`. Returns a line per change to be reported.
+  // end, or a different mix, which then starts at `cursor`. Returns one line for the user per change.
   std::vector<std::string> resume(const StageState& saved, StepCursor& cursor);
   StageState state() const;
 
@@ -60,14 +60,14 @@ class StageRun {
   void number_corpora();
   void enter(size_t index, int64_t first_step);
   int64_t pairs_to_pass(const MixCorpus& corpus) const;
-  double steps_left() const;  // in the current stage, extrapolated
+  double steps_left() const;  // estimate for the current stage
 
   std::vector<Stage> stages_;       // their corpora are numbered
-  std::vector<RunCorpus> corpora_;  // by number
+  std::vector<RunCorpus> corpora_;  // indexed by corpus number
   std::vector<PastStage> past_;
   size_t index_ = 0;
   Mix mix_;
-  bool weighted_ = false;  // a corpus of the run has weights, so all blocks have them, which CUDA graphs need
+  bool weighted_ = false;  // true if any corpus has weights; then all blocks have weights, as CUDA graphs require
   int64_t steps_ = 0, target_tokens_ = 0;
   std::vector<int64_t> passed_;
 };

@@ -46,7 +46,7 @@ void from_json(const json& j, StageState& s) {
       const auto number = c.at("corpus").get<int64_t>();
       if (number < 0 || number >= std::ssize(s.corpora))
         fail(ErrorKind::checkpoint,
-             fmt::format("a stage of the checkpoint names corpus {}, but there are only {}", number, s.corpora.size()));
+             fmt::format("a stage uses corpus {}, but the checkpoint lists {} corpora", number, s.corpora.size()));
       past.corpora.push_back({.folder = s.corpora[static_cast<size_t>(number)].folder,
                               .weight = c.at("weight").get<int64_t>(),
                               .number = number});

@@ -1,4 +1,4 @@
-// trainer/stages/stage_state.h: what a checkpoint stores about the stages of its run's data (trainer/stages/stages.h).
+// trainer/stages/stage_state.h: defines what a checkpoint stores about the stages of its run (trainer/stages/stages.h).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-struct RunCorpus {  // as the run last saw it
+struct RunCorpus {  // a corpus as the run last saw it
   std::string folder, manifest_sha256;
 };
 
@@ -20,15 +20,15 @@ struct PastStage {  // a finished stage, or the current one
   int64_t first_step = 0;
 };
 
-// True if two mixes have the same corpora, by number, with the same weights and minimum scores.
+// True if two mixes contain corpora with the same numbers, weights and minimum scores.
 bool is_same_mix(const std::vector<MixCorpus>& a, const std::vector<MixCorpus>& b);
 
 struct StageState {
-  std::vector<RunCorpus> corpora;  // by number
-  std::vector<PastStage> stages;   // finished ones, followed by the current one
-  int64_t steps = 0;               // steps of the current stage
+  std::vector<RunCorpus> corpora;  // indexed by corpus number
+  std::vector<PastStage> stages;   // finished stages, then the current stage
+  int64_t steps = 0;               // steps done in the current stage
   int64_t target_tokens = 0;
-  std::vector<int64_t> passed;  // pairs per corpus of the current stage, including pairs that do not fit a block
+  std::vector<int64_t> passed;  // pairs read per corpus of the current stage, including pairs that are too long
 };
 void to_json(nlohmann::json& j, const StageState& state);
 void from_json(const nlohmann::json& j, StageState& state);

@@ -1,4 +1,4 @@
-// trainer/stages/stages.cpp: reads stages from options, and computes what is known before the run.
+// trainer/stages/stages.cpp: reads stages from options, and computes the step counts that are known before the run.
 #include "trainer/stages/stages.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMaxEpochs = 1 << 20;  // a limit below which the number of pairs does not overflow
+constexpr int64_t kMaxEpochs = 1 << 20;  // so that epochs times pairs cannot overflow
 
 std::string option_of(const StageConfig& stage, const char* name) {
   return fmt::format("stage.{}.{}", stage.name, name);
@@ -29,17 +29,17 @@ void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, Stage
                                        option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMaxEpochs));
   if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
     fail(ErrorKind::usage,
-         fmt::format("{} names {}, which is not in {} = {}: give one of its folders, spelled the same",
+         fmt::format("{} names {}, which is not in {} = {}: give a folder of this mix, spelled the same way",
                      option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
 }
 
 Stage stage_of(const StageConfig& c, bool is_last) {
   if (c.mix.empty())
-    fail(ErrorKind::usage, fmt::format("{} is not set: give a folder written by `weft pack`, or several with weights",
+    fail(ErrorKind::usage, fmt::format("{} is not set: give a folder of `weft pack`, or several folders with weights",
                                        option_of(c, "mix")));
   Stage stage{.name = c.name, .corpora = parse_mix(option_of(c, "mix"), c.mix), .end = {}};
   for (const auto& [name, value] : {std::pair{"steps", c.steps}, {"tokens", c.tokens}})
-    if (value < 0) fail(ErrorKind::usage, fmt::format("{} = {} must be at least 0", option_of(c, name), value));
+    if (value < 0) fail(ErrorKind::usage, fmt::format("{} must be at least 0, but is {}", option_of(c, name), value));
   set_min_scores(option_of(c, "min_score"), c.min_score, stage.corpora);
   if (c.has_schedule) stage.schedule = c.schedule;
   stage.end.steps = c.steps;
@@ -55,13 +55,13 @@ Stage stage_of(const StageConfig& c, bool is_last) {
 
 std::vector<Stage> parse_stages(const RunConfig& c) {
   if (!c.data.train.empty() && !c.stages.empty())
-    fail(ErrorKind::usage, fmt::format("data.train = {} and stage.{} are both given: leave out data.train, and give "
-                                       "its corpora as the mix of a stage",
+    fail(ErrorKind::usage, fmt::format("data.train = {} and stage.{} are both given: leave out data.train, and name "
+                                       "its corpora in the mix of a stage",
                                        c.data.train, c.stages.front().name));
   std::vector<Stage> stages;
   if (!c.data.min_score.empty() && c.data.train.empty())
     fail(ErrorKind::usage,
-         fmt::format("data.min_score = {} applies to data.train, which is not set: give stage.NAME.min_score",
+         fmt::format("data.min_score = {} applies only to data.train, which is not set: use stage.NAME.min_score",
                      printable(c.data.min_score)));
   if (!c.data.train.empty()) {
     stages.push_back({.corpora = parse_mix("data.train", c.data.train)});

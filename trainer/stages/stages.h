@@ -1,8 +1,8 @@
-// trainer/stages/stages.h: the stages of a run's data: what each trains on, and when it ends.
+// trainer/stages/stages.h: defines the stages of a run's data: what each stage trains on, and when it ends.
 //
-// A stage is a mix of corpora (data/order/mix.h) and an end: after a number of steps, with the step that reaches a
-// number of target tokens, or with the step in which a corpus completes a number of epochs. Stages therefore end
-// between two steps, the same on every grid. A run with only data.train has one stage without an end.
+// A stage has a mix of corpora (data/order/mix.h) and up to three limits: a number of steps, of target tokens, or of
+// epochs of one corpus. It ends after the step that reaches the first limit, which is the same step on every grid. A
+// run with only data.train has one stage without an end.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,17 @@ struct Stage {
   std::optional<ScheduleConfig> schedule;  // starts with the stage
 };
 
-// Returns the stages; empty without data. Throws an Error of kind usage that names a wrong option. Opens no corpora.
+// Returns the stages, or none without data. Throws an Error of kind usage that names the wrong option. Opens no
+// corpora.
 std::vector<Stage> parse_stages(const RunConfig& config);
-std::vector<std::string> training_folders(const std::vector<Stage>& stages);  // without repetitions
-std::string describe_end(const StageEnd& end);                                // "20000 steps", or "no end"
+std::vector<std::string> training_folders(const std::vector<Stage>& stages);  // each folder once
+std::string describe_end(const StageEnd& end);                                // for example "20000 steps" or "no end"
 
 inline std::string schedule_section(const std::string& stage) { return "stage." + stage + ".schedule"; }
 
-// Return, if known before the run, the steps from stage `first` to stage `index`, which only `steps` may end; and the
-// steps over which a schedule of stage `index` without decay_steps decays: the stage's steps, or all that remain.
+// steps_before() counts the steps from the start of stage `first` to the start of stage `index`. steps_to_decay()
+// counts the steps over which a schedule of stage `index` decays by default: the steps of that stage or, if it has no
+// such limit, all remaining steps. Both return nullopt if the count is unknown before the run.
 std::optional<int64_t> steps_before(const std::vector<Stage>& stages, size_t index, size_t first = 0);
 std::optional<int64_t> steps_to_decay(const std::vector<Stage>& stages, size_t index, int64_t train_steps);
 

@@ -21,10 +21,10 @@ TrainingData::TrainingData(const RunConfig& config, std::vector<Stage> stages, c
 }
 
 // The loader reads the corpora of the current stage. The corpora of the next stage are verified at the same time, so
-// that its first step need not wait for digests.
+// that the first step of that stage does not wait for digests.
 void TrainingData::start_loader(const StepCursor& cursor) {
   verifier_.reset();
-  loader_.reset();  // before another one reads ahead
+  loader_.reset();  // before a new loader reads ahead
   const auto is_present = [&](const MixCorpus& corpus) {
     return std::ranges::find(stages_.mix().corpora, corpus.opened, &MixCorpus::opened) != stages_.mix().corpora.end();
   };
@@ -59,7 +59,7 @@ void TrainingData::add(const StepTotals& of_step) {
 
 void TrainingData::require_next_stage() { verifier_->finish(); }
 
-// Discards what the loader has read ahead, because it belongs to the finished stage.
+// Discards the steps that the loader has read ahead, because they belong to the finished stage.
 void TrainingData::enter_next_stage() {
   StepCursor cursor = loader_->cursor();
   stages_.advance(cursor);

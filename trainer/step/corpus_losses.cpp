@@ -1,4 +1,4 @@
-// trainer/step/corpus_losses.cpp: sums the rows of each corpus's sentences.
+// trainer/step/corpus_losses.cpp: sums the losses of each corpus's sentences.
 #include "trainer/step/corpus_losses.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ void CorpusLosses::add_to(std::vector<CorpusTotals>& totals, Context& ctx, const
     const Block& block = step.blocks[b];
     for (size_t k = 0; k < block.pairs.size(); ++k) {
       const auto corpus = std::ranges::find(step.corpora, block.pairs[k].corpus, &StepCorpus::number);
-      if (corpus == step.corpora.end()) continue;  // a synthetic step
+      if (corpus == step.corpora.end()) continue;  // a synthetic step has no corpora
       CorpusTotals& total = totals[static_cast<size_t>(corpus - step.corpora.begin())];
       for (int32_t row = block.target_offsets[k]; row < block.target_offsets[k + 1]; ++row)
         total.nll += static_cast<double>(nll[b * static_cast<size_t>(rows_) + static_cast<size_t>(row)]);

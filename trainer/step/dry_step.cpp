@@ -1,4 +1,4 @@
-// trainer/step/dry_step.cpp: performs dry runs of the passes and the update.
+// trainer/step/dry_step.cpp: performs dry runs of the forward and backward passes and of the update.
 #include "trainer/step/dry_step.h"
 
 #include <string_view>
@@ -56,7 +56,7 @@ class DryStep {
   std::optional<Pass> pass_;
 };
 
-// Sets the ranges of rows per sentence, which a dry run keeps in host memory.
+// Sets the ranges of rows per sentence. A dry run keeps them in host memory.
 void name_sentences(std::vector<int32_t>& offsets, ops::SequenceRanges& rows) {
   const auto sentences = static_cast<int64_t>(offsets.size()) - 1;
   const Tensor t(offsets.data(), {sentences + 1}, DType::i32, rows.begin.device);

@@ -1,4 +1,4 @@
-// trainer/step/planned_replica.cpp: lays out what a Trainer allocates.
+// trainer/step/planned_replica.cpp: plans the memory that a Trainer allocates.
 #include "trainer/step/planned_replica.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// trainer/step/planned_replica.h: one rank's model and optimizer without memory, for memory plans and dry runs.
+// trainer/step/planned_replica.h: describes a rank's model and optimizer for memory plans and dry runs, without memory.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace weft {
 
 struct PlannedReplica {
-  // Plans the rank of `tp` in a grid of config.parallel.dp. Its groups record in `trace` what they would communicate.
+  // Plans a rank in a grid of config.parallel.dp x tp ranks. `trace` records what the rank's groups would communicate.
   PlannedReplica(const RunConfig& config, const TensorParallel& tp, Device device, OpTrace* trace = nullptr);
 
   std::unique_ptr<Communicator> dp, tp_group;

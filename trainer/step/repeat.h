@@ -11,12 +11,12 @@
 namespace weft {
 
 struct Times {
-  std::vector<double> seconds;  // ascending
+  std::vector<double> seconds;  // in ascending order
   double best() const { return seconds.front(); }
   double median() const { return seconds[seconds.size() / 2]; }
 };
 
-// Calls `run` on all ranks together and equally often: at least once, and until `seconds` have passed on all ranks.
+// All ranks call `run` together, at least once and until `seconds` have passed on all ranks.
 template <typename Run>
 Times repeat(Communicator& world, double seconds, Run&& run) {
   Times times;
@@ -34,11 +34,11 @@ Times repeat(Communicator& world, double seconds, Run&& run) {
   return times;
 }
 
-// Returns the seconds of one run, measured over batches that end with a device synchronization and are long enough for
-// the clock and to fill a GPU's queue. REQUIRES: `run` does the same work each time and does not wait for other ranks.
+// Returns the times of one run, as means over batches that end with a device synchronization. A batch is long enough
+// for the clock and to fill a GPU's queue. REQUIRES: `run` does the same work each time and waits for no other rank.
 template <typename Run>
 Times repeat_in_batches(Communicator& world, Context& ctx, double seconds, const Run& run) {
-  constexpr double kBatch = 0.001;  // seconds
+  constexpr double kBatch = 0.001;  // in seconds
   constexpr int kMax = 100;
   const auto batch_of = [&](int count) {
     for (int i = 0; i < count; ++i) run();

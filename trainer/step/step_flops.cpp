@@ -1,4 +1,4 @@
-// trainer/step/step_flops.cpp: counts FLOPs, and measures or looks up peaks of CPUs and GPUs.
+// trainer/step/step_flops.cpp: counts FLOPs, measures the peak of CPUs, and looks up the peak of GPUs.
 #include "trainer/step/step_flops.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ double product_peak(const std::vector<PeakRate>& rates, DType dtype) {
 }
 
 double peak_flops(const RankDevice& own, DType storage, Communicator& world) {
-  world.barrier();  // so that the measurement includes the sharing of cores by ranks
+  world.barrier();  // so that all ranks measure at the same time, as they may share cores
   const double mine = own_peak(own, storage);
   return world.max(mine > 0 ? 0 : 1) > 0 ? 0 : world.sum(mine);
 }

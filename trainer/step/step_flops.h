@@ -1,4 +1,4 @@
-// trainer/step/step_flops.h: counts floating-point operations of training, and the peak of this machine.
+// trainer/step/step_flops.h: counts the FLOPs of training, and finds the peak FLOP/s of the processors.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// Returns the model FLOPs of training on these blocks, from their real sentence lengths (model/flops.h).
+// Returns the model FLOPs of training on these blocks, from the sentence lengths without padding (model/flops.h).
 double training_flops(const ModelConfig& model, const std::vector<Block>& blocks);
 
 // best_peak() returns the highest rate of any instruction for operands of this dtype; 0 if there is none.

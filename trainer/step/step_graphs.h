@@ -1,8 +1,8 @@
-// trainer/step/step_graphs.h: replays parts of a step as CUDA graphs (train.cuda_graph): a block (the first one of a
-// step may gather weights over dp, the last one sums gradients), and the optimizer's update.
+// trainer/step/step_graphs.h: replays each block of a step, and the optimizer's update, as CUDA graphs
+// (train.cuda_graph). The first block may also gather weights over dp, and the last block sums gradients over dp.
 //
-// Between graphs the host decides whether the gradients are finite on all ranks and how they are clipped. Values that
-// change from step to step are read from StepScalars (tensor/op/step_scalars.h).
+// Between these graphs, the host checks whether the gradients are finite on all ranks, and decides how to clip them.
+// Graphs read values that change from step to step from StepScalars (tensor/op/step_scalars.h).
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace weft {
 
-// Resolves `automatic` of train.cuda_graph, in the same way on every rank. Nothing can be recorded on CPUs, or if
-// all-reduces go through host memory. Then `automatic` becomes `off`, and `on` throws an Error of kind usage. REQUIRES:
-// the grid of `config` is resolved.
+// Resolves train.cuda_graph in the same way on every rank. CUDA graphs cannot be used on CPUs, or if all-reduces go
+// through host memory. In these cases `automatic` becomes `off`, and `on` throws an Error of kind usage. REQUIRES: the
+// grid of `config` is resolved.
 CudaGraph choose_graphs(const RunConfig& config, const RankDevice& own);
 
 class StepGraphs {

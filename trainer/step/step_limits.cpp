@@ -1,4 +1,4 @@
-// trainer/step/step_limits.cpp: finds the ops of a step by a dry run, and measures the speed of memory.
+// trainer/step/step_limits.cpp: finds the ops of a step with a dry run, and measures memory bandwidth.
 #include "trainer/step/step_limits.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 constexpr double kSecondsOfCopies = 0.005;
-constexpr size_t kMaxCopied = size_t{1} << 28;  // bytes read and written, more than caches hold
+constexpr size_t kMaxCopied = size_t{1} << 28;  // bytes read and written, more than fit into caches
 
 double measured_bandwidth(const Pass& p, Communicator& world) {
   const ArenaScope scope(p.arena);

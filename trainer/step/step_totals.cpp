@@ -1,4 +1,4 @@
-// trainer/step/step_totals.cpp: exchanges numbers by one all-gather over all ranks, and adds them up on each.
+// trainer/step/step_totals.cpp: exchanges the numbers with one all-gather, and reduces them on each rank.
 #include "trainer/step/step_totals.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Packs this rank's numbers; 0 for a number to which it does not contribute.
+// Packs this rank's numbers, with 0 for each number to which this rank does not contribute.
 class Packed {
  public:
   Packed(const StepTotals& own, const Mesh& mesh, bool sharded)
@@ -30,7 +30,7 @@ class Packed {
   std::vector<double> numbers_;
 };
 
-// Reduces the numbers of all ranks, `size` numbers per rank in rank order.
+// Reduces the numbers of all ranks. `all` contains `size` numbers per rank, in rank order.
 class Reduced {
  public:
   Reduced(const std::vector<double>& all, size_t size) : all_(all), size_(size) {}

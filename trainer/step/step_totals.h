@@ -1,7 +1,7 @@
-// trainer/step/step_totals.h: the numbers of a step that all ranks exchange together before its update.
+// trainer/step/step_totals.h: defines the numbers of a step that all ranks exchange before the update.
 //
-// Each number is one line of for_each_total(), which defines the ranks that contribute to it and how it is reduced.
-// Packing, exchange and unpacking follow from it.
+// Each number has one line in for_each_total(), which defines the ranks that contribute to the number and how it is
+// reduced. Packing, exchange and unpacking use only this list.
 #pragma once
 
 #include <cmath>
@@ -17,19 +17,19 @@
 namespace weft {
 
 struct StepTotals {                              // of one rank before exchange_totals(), of all ranks after it
-  double loss = 0, nll = 0;                      // weighted sums over target tokens, in nats: smoothed and plain
-  int64_t pairs = 0;                             // in its blocks
+  double loss = 0, nll = 0;                      // weighted sums over target tokens in nats; `loss` is smoothed
+  int64_t pairs = 0;                             // pairs in the blocks
   int64_t source_tokens = 0, target_tokens = 0;  // without padding
-  double target_weight = 0;                      // weight of these target tokens; their number without weights
+  double target_weight = 0;                      // sum of the target tokens' weights (default 1)
   int64_t dropped = 0, below_score = 0;          // Step::dropped, Step::below_score
   double flops = 0;                              // model FLOPs (trainer/step/step_flops.h)
-  double split_squares = 0, whole_squares = 0;   // squared gradients, as the pass scaled them, of split and of
-                                                 // replicated parameters
-  bool not_finite = false;                       // true if a gradient on any rank is not
-  bool save_goes_on = false;                     // some rank is still working on the current phase of a save
+  double split_squares = 0, whole_squares = 0;   // sums of squared gradients of split and of replicated
+                                                 // parameters, in the scale of the backward pass
+  bool not_finite = false;                       // true if a gradient on any rank is not finite
+  bool save_goes_on = false;                     // true if a rank is still working on a phase of a save
   StopRequest request = StopRequest::none;       // strongest request of all ranks
-  std::vector<double> busy;                      // seconds that each rank worked
-  std::vector<CorpusTotals> corpora;             // for the stage's mix
+  std::vector<double> busy;                      // seconds of work per rank
+  std::vector<CorpusTotals> corpora;             // per corpus of the stage's mix
 
   double per_weight() const { return 1.0 / target_weight; }
   double fill(const BatchConfig& batch) const;  // share of a step's rows that contain tokens
@@ -39,11 +39,11 @@ struct StepTotals {                              // of one rank before exchange_
 
 // The ranks that contribute to a number. Blocks differ between dp ranks, and the squares of split parameters differ
 // between tp ranks. Gradients are summed over dp before they are squared, so all dp ranks have the same squares, unless
-// each has squared only the gradients of its shard.
+// each rank has squared only the gradients of its shard.
 enum class TotalOf : uint8_t { blocks, split_squares, whole_squares, each_rank };
 
-// Visits each number in this order with the ranks that contribute to it: v.sum() adds the contributions, v.largest()
-// takes their maximum, v.list() keeps all.
+// Visits each number in this order, with the ranks that contribute to it. v.sum() adds the contributions, v.largest()
+// takes their maximum, and v.list() keeps all of them.
 template <typename Totals, typename V>
 void for_each_total(Totals& t, V&& v) {
   v.sum(t.loss, TotalOf::blocks);
@@ -69,10 +69,10 @@ void for_each_total(Totals& t, V&& v) {
 }
 
 // Returns the totals of all ranks, added in rank order. All ranks call it with their `own` numbers, where `busy` has
-// one entry, and get the same result. `sharded`: the dp ranks have squared different gradients.
+// one entry, and get the same result. `sharded` means that the dp ranks have squared different gradients.
 StepTotals exchange_totals(StepTotals own, const Mesh& mesh, bool sharded = false);
 
-int64_t bytes_of_totals();  // bytes that a rank sends, without corpora
+int64_t bytes_of_totals();  // bytes that a rank sends, without the totals per corpus
 
 // Sums that a rank's device accumulates over a step.
 class StepSums {

@@ -1,4 +1,4 @@
-// trainer/validation/child_command.cpp: spawns a shell that watches over the command.
+// trainer/validation/child_command.cpp: runs the command in a shell that ends it together with this process.
 #include "trainer/validation/child_command.h"
 
 #include <fcntl.h>
@@ -19,14 +19,14 @@ namespace weft {
 namespace {
 
 constexpr int kNice = 10;
-constexpr int kReapTries = 100;  // 1 ms each, after SIGKILL
+constexpr int kReapTries = 100;  // tries after SIGKILL, 1 ms apart
 
-// Standard input is a pipe from this process. When the pipe closes, `cat` ends, and the group is killed.
+// Standard input is a pipe from this process. When the pipe closes, `cat` ends and the shell kills the process group.
 constexpr char kWatchedCommand[] =
     "exec 3<&0 </dev/null; { cat <&3 >/dev/null; kill -KILL 0; } 2>/dev/null & exec 3<&-; /bin/sh -c \"$1\"; exit $?";
 
 [[noreturn]] void fail_to_start(int error) {
-  fail(ErrorKind::io, fmt::format("a command cannot be started: {}", std::strerror(error)));
+  fail(ErrorKind::io, fmt::format("the command cannot be started: {}", std::strerror(error)));
 }
 
 bool belongs_to_mpi(std::string_view variable) {
@@ -89,12 +89,12 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
-// This rank may be bound to a few cores (parallel/placement/), but the command need not be.
+// This rank may be bound to a few cores (parallel/placement/), but the command may use all cores of the job.
 void free_from_cores(pid_t process) {
   cpu_set_t all;
   CPU_ZERO(&all);
   for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
-  sched_setaffinity(process, sizeof all, &all);  // the kernel reduces them to the job's cores
+  sched_setaffinity(process, sizeof all, &all);  // the kernel removes cores of other jobs
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ double ChildCommand::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
 }
 
-// Stops waiting after a while, because a process that hangs in the kernel must not stop the run.
+// Stops waiting after a while, because a process that hangs in the kernel must not block the run.
 void ChildCommand::kill() {
   if (process_ < 0) return;
   ::kill(-process_, SIGKILL);

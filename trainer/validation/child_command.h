@@ -1,4 +1,4 @@
-// trainer/validation/child_command.h: a shell command that runs alongside this process, but never longer.
+// trainer/validation/child_command.h: runs a shell command in the background, and kills it when this process ends.
 #pragma once
 
 #include <sys/types.h>
@@ -17,26 +17,26 @@ class ChildCommand {
  public:
   using Environment = std::vector<std::pair<std::string, std::string>>;  // names and values
 
-  // Runs `/bin/sh -c command` with `added` and this process's environment, except MPI's variables for its ranks. Its
-  // standard input is empty, and its output goes to two files. It has its own process group, a lower priority (nice 10)
-  // and all cores that the job may use. Throws an Error of kind io if it cannot be started.
+  // Starts `/bin/sh -c command` with this process's environment, without MPI's variables but with `added`. Standard
+  // input is empty, and output and errors go to two files. The command has its own process group, a low priority (nice
+  // 10) and all cores of the job. Throws an Error of kind io if it cannot be started.
   //
-  // posix_spawn copies nothing of this process, so its size, MPI, threads and a GPU do not matter.
+  // posix_spawn copies nothing of this process, so this process may be large and may use MPI, threads and a GPU.
   ChildCommand(const std::string& command, const Environment& added, const std::string& output,
                const std::string& error);
   ~ChildCommand() { kill(); }
   ChildCommand(const ChildCommand&) = delete;
   ChildCommand& operator=(const ChildCommand&) = delete;
 
-  // Once the command has ended, kills the rest of its process group and returns its exit status, 128 + n if signal n
-  // ended it. Does not wait.
+  // Returns nullopt while the command runs, without waiting. Once the command has ended, kills the rest of its process
+  // group and returns its exit status, or 128 + n if signal n ended it.
   std::optional<int> poll();
-  double seconds() const;  // since its start
-  void kill();             // kills its process group
+  double seconds() const;  // since the start
+  void kill();             // kills the process group
 
  private:
-  pid_t process_ = -1;    // also its group; -1: it has ended
-  FileDescriptor alive_;  // a pipe that closes when this process ends, for any reason, which ends the group
+  pid_t process_ = -1;    // process and group of the shell; -1 after its end
+  FileDescriptor alive_;  // pipe that closes when this process ends for any reason, so that the group is killed
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 

@@ -1,4 +1,4 @@
-// trainer/validation/noisy_set.cpp: decodes, changes and encodes sources, and packs the pairs in their order.
+// trainer/validation/noisy_set.cpp: decodes sources, adds noise, encodes them again, and packs the pairs in order.
 #include "trainer/validation/noisy_set.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kNoiseSeed = 1;  // not the run's seed, so that copies are the same in all runs
+constexpr uint64_t kNoiseSeed = 1;  // not the run's seed, so that the noise is the same in all runs
 
 }  // namespace
 
@@ -21,7 +21,7 @@ NoisySet read_noisy_set(Corpus& corpus, TextNoise noise, const Tokenizer& source
   NoisySet set{.longest = std::min(shape.source_rows, shape.max_positions) - 1};
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (std::ssize(pairs[i].target) >= std::min(shape.rows, shape.max_positions))
-      fail(ErrorKind::data, fmt::format("{}: pair {} has {} target tokens, which do not fit a block of {} rows: raise "
+      fail(ErrorKind::data, fmt::format("{}: pair {} has {} target tokens, too many for a block of {} rows: raise "
                                         "batch.rows, or pack the set with shorter pairs",
                                         corpus.folder(), i, pairs[i].target.size(), shape.rows));
     std::vector<int32_t>& ids = pairs[i].source;

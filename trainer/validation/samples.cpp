@@ -1,4 +1,4 @@
-// trainer/validation/samples.cpp: collects texts of the samples, and runs the model once for the picture.
+// trainer/validation/samples.cpp: collects the texts of the samples, and runs the model once for the attention picture.
 #include "trainer/validation/samples.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kMaxTokens = 47;  // per side of the picture, without eos
+constexpr int64_t kMaxTokens = 47;  // maximum per side of the picture, without eos
 
 // Returns y [rows, rows] in the arena.
 Tensor attend(Pass& p, const Transformer& model, const Block& block, int64_t rows) {
@@ -33,7 +33,7 @@ Samples::Samples(int64_t count, const HeldOutSet& set, const Tokenizers& tokeniz
       tokenizers_(&tokenizers),
       trainer_(&trainer),
       count_(std::min(static_cast<size_t>(count), set.sources.size())) {
-  const int64_t tp = trainer.replica().tp().size();  // tp may split the rows
+  const int64_t tp = trainer.replica().tp().size();  // tp may split the rows, so it must divide their number
   rows_ = std::min(kMaxTokens + 1, trainer.replica().model().max_positions()) / tp * tp;
   for (size_t i = 0; i < count_ && !pictured_; ++i) {
     const int64_t tokens = std::ssize(set.sources[i]);
@@ -68,7 +68,7 @@ std::optional<SampleAttention> Samples::attention(const std::vector<Translation>
   BlockBuilder builder(rows_, rows_);
   builder.add(source, target);
   Pass p = trainer_->pass(/*training=*/false);
-  p.recompute = false;  // the queries and keys of all layers are read
+  p.recompute = false;  // cross_attention() reads the queries and keys of all layers
   const std::vector<float> all =
       to_host<float>(p.ctx, attend(p, trainer_->replica().model(), builder.finish(0), rows_));
   SampleAttention attention{.sample = *pictured_,

@@ -14,11 +14,11 @@
 namespace weft {
 
 struct SampleText {
-  std::string set;  // name of the set; empty: the first or only one
+  std::string set;  // name of the set; empty for the first or only set
   std::string source, reference, hypothesis;
 };
 
-// The attention of a sample's hypothesis, by teacher forcing: the mean over the heads of the last layer.
+// The cross-attention for a sample's hypothesis, with teacher forcing: the mean over the heads of the last layer.
 struct SampleAttention {
   size_t sample = 0;                        // index of the sample
   std::vector<std::string> source, target;  // tokens with eos
@@ -28,15 +28,15 @@ struct SampleAttention {
 class Samples {
  public:
   Samples() = default;
-  // Takes the set's first `count` sentences, or all if there are fewer. REQUIRES: the references outlive this.
+  // Takes the first `count` sentences of the set, or all if the set has fewer. The arguments must outlive the object.
   Samples(int64_t count, const HeldOutSet& set, const Tokenizers& tokenizers, Trainer& trainer);
 
-  // Returns the samples with `set` as the name in the log.
+  // Returns the texts of the samples. `set` is the set's name in the log.
   std::vector<SampleText> texts(const std::vector<Translation>& translations, const std::string& set) const;
   size_t size() const { return count_; }
 
-  // Returns nullopt if no sample is short enough for a picture, or if the training arena, which it uses, is too small.
-  // All ranks call it and get the same result. It communicates within the tp group.
+  // Returns nullopt if no sample is short enough for a picture, or if the training arena, whose memory is used, is too
+  // small. All ranks call it and get the same result. It communicates within the tp group.
   std::optional<SampleAttention> attention(const std::vector<Translation>& translations);
 
  private:
@@ -46,8 +46,8 @@ class Samples {
   const Tokenizers* tokenizers_ = nullptr;
   Trainer* trainer_ = nullptr;
   size_t count_ = 0;
-  int64_t rows_ = 0;                // rows of the block with the picture's pair
-  std::optional<size_t> pictured_;  // sample of the picture
+  int64_t rows_ = 0;                // rows of the block that contains the picture's pair
+  std::optional<size_t> pictured_;  // index of the sample in the picture
 };
 
 }  // namespace weft

@@ -13,8 +13,8 @@ namespace weft {
 
 struct Validation::Set {
   std::string name;
-  std::vector<Block> blocks;  // this dp rank's
-  HeldOutSet held_out;        // empty without BLEU
+  std::vector<Block> blocks;  // blocks of this dp rank
+  HeldOutSet held_out;        // empty if BLEU is off
   Samples samples;
 };
 
@@ -25,7 +25,7 @@ Validation::Validation(const RunConfig& config, const std::vector<ValidationSet>
   const auto is_noisy = [](const ValidationSet& set) { return set.noise != TextNoise::none; };
   if (translates || std::ranges::any_of(sets, is_noisy)) {  // all sets have the same tokenizers
     const std::string& folder = sets.front().folder;
-    read_tokenizers(folder, sets.front().opened->manifest());  // rejects damaged ones
+    read_tokenizers(folder, sets.front().opened->manifest());  // throws an Error if one is damaged
     tokenizers_ = load_tokenizers(folder);
   }
   if (translates)
@@ -87,7 +87,7 @@ bool note_score(const std::map<std::string, double>& numbers, int64_t step, cons
     ++best.stale;
   }
   best.kept[step] = *value;
-  while (std::ssize(best.kept) > keep)  // removes the earlier of equal ones, but never the best
+  while (std::ssize(best.kept) > keep)  // removes the earlier of equal values, but never the best
     best.kept.erase(std::ranges::min_element(best.kept, {}, [&](const auto& entry) {
       return std::tuple(entry.first == best.step, entry.second, entry.first);
     }));
@@ -100,7 +100,7 @@ bool Validation::due(int64_t step, bool last) const {
 }
 
 std::optional<ValidationReport> Validation::run(int64_t step, const std::function<bool()>& stop) {
-  const auto weights = trainer_.evaluation_weights();  // until the end of the validation
+  const auto weights = trainer_.evaluation_weights();  // in use until the end of this function
   ValidationReport report{.step = step, .sets = {}, .samples = {}, .attention = {}, .texts = {}};
   for (const auto& set : sets_) {
     if (stop()) return std::nullopt;
@@ -125,7 +125,7 @@ SetTexts Validation::texts_of(const Set& set, const std::vector<Translation>& tr
   return texts;
 }
 
-// Returns false if it was stopped.
+// Returns false if stop() has ended the translation.
 bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
   const bool all = !config_.train.validate_command.empty();
   std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());

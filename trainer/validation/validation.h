@@ -1,7 +1,7 @@
 // trainer/validation/validation.h: measures the model on the validation sets: loss, BLEU and chrF.
 //
-// [decode] selects greedy or beam search. Search and scoring are the same as in `weft evaluate`. References are decoded
-// tokens of the set, so this BLEU differs from that on the raw text if normalization changed a character.
+// Search (options of [decode]) and scoring are the same as in `weft evaluate`. The references are decoded from the
+// set's tokens, so BLEU differs from BLEU on the raw text if normalization has changed a character.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@
 namespace weft {
 
 struct SetReport {
-  std::string name;                                   // empty: the only set, which has no name
-  std::map<std::string, double, std::less<>> values;  // of the measured kValidationMetrics, by key
+  std::string name;                                   // empty if the only set has no name
+  std::map<std::string, double, std::less<>> values;  // of the measured kValidationMetrics, by their keys
 };
 
 struct ValidationReport {
@@ -29,14 +29,14 @@ struct ValidationReport {
   std::vector<SetReport> sets;      // in the order of data.valid; at least one
   std::vector<SampleText> samples;  // train.samples per set
   std::optional<SampleAttention> attention;
-  std::vector<SetTexts> texts;  // per set, with train.validate_command
+  std::vector<SetTexts> texts;  // one per set; empty without train.validate_command
 
-  // Returns numbers by their keys in log.jsonl: of the first set without its name, and of named sets with their names.
+  // Returns numbers by their keys in log.jsonl. The first set's numbers also have keys without its name.
   std::map<std::string, double> numbers() const;
 };
 
-// Updates `best` if the validation after `step`, with these numbers, is better. Returns whether it is among the `keep`
-// best ones. A validation that the rule cannot judge does not count.
+// Updates `best` with the numbers of the validation after `step`. Returns true if the validation is among the `keep`
+// best. Returns false, and changes nothing, if a number that the rule needs is missing.
 bool note_score(const std::map<std::string, double>& numbers, int64_t step, const BestRule& rule, int64_t keep,
                 BestScore& best);
 
@@ -46,14 +46,14 @@ class Validation {
   Validation(const RunConfig& config, const std::vector<ValidationSet>& sets, const Mesh& mesh, Trainer& trainer);
   ~Validation();
 
-  // True if this step, the run's last one if `last`, is due for validation; never twice for the same step.
+  // True if a validation of this step is due. `last` means that the run ends with this step. No step is due twice.
   bool due(int64_t step, bool last) const;
-  // Validates with the weights for evaluation. All ranks call it and get the same result. Every few sentences it calls
-  // stop(), which must agree between the ranks, and returns nullopt once stop() is true. Throws an Error of kind
-  // diverged if a loss or a prediction is not finite.
+  // Validates with the weights for evaluation. All ranks call it and get the same result. It calls stop() every few
+  // sentences, and returns nullopt once stop() is true. stop() must return the same on all ranks. Throws an Error of
+  // kind diverged if a loss or a prediction is not finite.
   std::optional<ValidationReport> run(int64_t step, const std::function<bool()>& stop);
   void set_done(int64_t step) { done_ = step; }
-  const std::vector<std::string>& remarks() const { return remarks_; }  // about the sets, for the start of the run
+  const std::vector<std::string>& remarks() const { return remarks_; }  // about the sets; shown at the start
 
  private:
   struct Set;
@@ -68,7 +68,7 @@ class Validation {
   Tokenizers tokenizers_;
   std::vector<std::unique_ptr<Set>> sets_;
   std::vector<std::string> remarks_;
-  std::unique_ptr<Translator> translator_;  // null without BLEU
+  std::unique_ptr<Translator> translator_;  // null if BLEU is off
   int64_t done_ = -1;                       // the last step that was validated
 };
 

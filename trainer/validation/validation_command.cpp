@@ -1,4 +1,4 @@
-// trainer/validation/validation_command.cpp: writes files for the command, reads its number, and handles failures.
+// trainer/validation/validation_command.cpp: writes the command's input files, reads its score, and handles failures.
 #include "trainer/validation/validation_command.h"
 
 #include <algorithm>
@@ -97,7 +97,7 @@ double ValidationCommand::score_of(const Job& job, int status) const {
   const auto number = number_at_end(tail_of(file(job, "output")));
   if (!number)
     fail(ErrorKind::io,
-         fmt::format("its output does not end with a number, but with '{}'", last_line_of(file(job, "output"))));
+         fmt::format("the output must end with a number, but ends with '{}'", last_line_of(file(job, "output"))));
   return *number;
 }
 
@@ -112,7 +112,7 @@ std::optional<CommandScore> ValidationCommand::poll() {
       child_.reset();
       if (!status)
         fail(ErrorKind::io,
-             fmt::format("killed after {} minutes (train.validate_command_minutes)", limit_seconds_ / 60));
+             fmt::format("killed after {} minutes, the limit of train.validate_command_minutes", limit_seconds_ / 60));
       const double score = score_of(job, *status);
       const std::string& set = sets_[job.next_set];
       if (job.next_set == 0) job.result.scores["score"] = score;

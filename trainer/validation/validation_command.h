@@ -1,7 +1,7 @@
 // trainer/validation/validation_command.h: runs train.validate_command on the texts of validations, one at a time.
 //
-// Only the main rank owns one. Nothing here waits for the command. A failure is not an Error, but leaves a validation
-// without a score. docs/validation.md describes the command's input and output.
+// Only the main rank owns a ValidationCommand. No function waits for the command. If the command fails, the validation
+// has no score, but no Error is thrown. docs/validation.md describes the command's input and output.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@
 namespace weft {
 
 struct SetTexts {
-  std::string set;  // name of the set; empty: the only set, which has no name
+  std::string set;  // name of the set; empty if the only set has no name
   std::vector<std::string> sources, hypotheses, references;
 };
 
 struct CommandScore {
   int64_t step = 0;                      // step of the validation
   std::map<std::string, double> scores;  // by their keys in log.jsonl
-  std::string failure;                   // why there are none; otherwise empty
+  std::string failure;                   // why there are no scores; otherwise empty
 };
 
 class ValidationCommand {
  public:
-  // Texts are written to one folder per step in `folder`. `sets` are names, in the order of data.valid.
+  // Texts are written to `folder`, in one folder per step. `sets` lists the sets' names in the order of data.valid.
   ValidationCommand(std::string folder, std::string command, double limit_seconds, std::vector<std::string> sets);
 
-  // Adds the validation after `step` to the queue. queue() does so if an earlier start has written its texts.
+  // add() writes the texts of the validation after `step` and queues it. queue() uses the texts of an earlier start.
   void add(int64_t step, const std::vector<SetTexts>& texts);
   void queue(int64_t step);
-  // Starts and tracks the command. Returns the scores of a validation when its last set has been scored.
+  // Starts and tracks the command. Returns a validation's result once all sets are scored or the command has failed.
   std::optional<CommandScore> poll();
-  void drop_after(int64_t step);                     // drops validations after later steps
-  void remove_texts_except(std::set<int64_t> kept);  // also keeps texts of the queue
+  void drop_after(int64_t step);                     // drops validations of later steps
+  void remove_texts_except(std::set<int64_t> kept);  // also keeps texts of queued validations
 
  private:
   struct Job {
@@ -54,7 +54,7 @@ class ValidationCommand {
   const std::string folder_, command_;
   const double limit_seconds_;
   const std::vector<std::string> sets_;
-  std::deque<Job> jobs_;  // the first one is running
+  std::deque<Job> jobs_;  // the first job is the current one
   std::optional<ChildCommand> child_;
 };
 

@@ -1,5 +1,5 @@
-// trainer/validation/validation_metric.h: the numbers of a validation: their keys and words, how they are drawn, and
-// whether a higher or a lower value is better.
+// trainer/validation/validation_metric.h: lists the numbers of a validation with their keys and words, how they are
+// drawn, and whether a higher or a lower value is better.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,15 +11,15 @@
 namespace weft {
 
 struct ValidationMetric {
-  enum class Source : uint8_t { pairs, translations, command };  // train.validate_command
+  enum class Source : uint8_t { pairs, translations, command };  // command: train.validate_command
 
   std::string_view key;          // in log.jsonl
-  std::string_view word;         // in a run's lines and in tables
+  std::string_view word;         // in messages of a run and in tables
   std::string_view title, unit;  // for its curve
-  int digits;                    // decimal places; -1: six significant digits
-  int better;                    // 1: a higher value, -1: a lower one, 0: only the user knows
+  int digits;                    // decimal places; -1 = six significant digits
+  int better;                    // 1 = a higher value, -1 = a lower value, 0 = unknown
   Source source;
-  bool judges = true;    // allowed in train.keep_best; `weft watch` shows it
+  bool judges = true;    // true if allowed in train.keep_best and shown by `weft watch`
   bool in_lines = true;  // false: only in a run's log and curves
 
   std::string_view name() const { return without_valid(key); }  // in train.keep_best
@@ -38,14 +38,14 @@ inline constexpr ValidationMetric kValidationMetrics[] = {
     {"score", "score", "Score", "", -1, 0, ValidationMetric::Source::command},
 };
 
-// Returns the key of a set's number in log.jsonl: `key` for a set without a name; otherwise NAME.loss for valid_loss,
-// NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio, NAME.score.
+// Returns the key of a set's number in log.jsonl: `key` itself if the set has no name, and otherwise NAME.loss for
+// valid_loss, NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio or NAME.score.
 inline std::string validation_key(std::string_view set, std::string_view key) {
   if (set.empty()) return std::string(key);
   return fmt::format("{}.{}", set, ValidationMetric::without_valid(key));
 }
 
-inline std::string worded(const ValidationMetric& metric, double value) {  // "BLEU 31.20"
+inline std::string worded(const ValidationMetric& metric, double value) {  // for example "BLEU 31.20"
   return metric.digits < 0 ? fmt::format("{} {:.6g}", metric.word, value)
                            : fmt::format("{} {:.{}f}", metric.word, value, metric.digits);
 }

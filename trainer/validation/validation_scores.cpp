@@ -1,4 +1,4 @@
-// trainer/validation/validation_scores.cpp: broadcasts results of the main rank's command.
+// trainer/validation/validation_scores.cpp: broadcasts the results of the command, which runs on the main rank.
 #include "trainer/validation/validation_scores.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ ValidationScores::ValidationScores(const TrainConfig& config, const std::vector<
 bool ValidationScores::add(const ValidationReport& report, TrainState& state) {
   if (state.scores_due.size() >= kMaxDue) return false;
   ScoreDue due{.step = report.step, .numbers = report.numbers()};
-  std::erase_if(due.numbers, [](const auto& number) { return !std::isfinite(number.second); });  // not in JSON
+  std::erase_if(due.numbers, [](const auto& number) { return !std::isfinite(number.second); });  // not valid JSON
   state.scores_due.push_back(std::move(due));
   if (command_) command_->add(report.step, report.texts);
   return true;

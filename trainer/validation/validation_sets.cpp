@@ -25,8 +25,8 @@ bool is_set_name(const std::string& text) {
 TextNoise noise_of(const std::string& text, const ValidationSet& set, const std::string& option) {
   for (const auto& [name, noise] : enum_names(TextNoise{}))
     if (text == name) return noise;
-  refuse_valid(option, fmt::format("the set {} has an unknown noise '{}': give {} (write / after a folder whose name "
-                                   "has a :)",
+  refuse_valid(option, fmt::format("the set {} has an unknown noise '{}': give {} (or, if the folder's name contains "
+                                   "a :, write / after it)",
                                    set.name, printable(text), joined_enum_names<TextNoise>()));
 }
 
@@ -34,15 +34,15 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
   const size_t equals = part.find('=');
   const std::string name = part.substr(0, equals);
   if (equals == std::string::npos || !is_set_name(name))
-    refuse_valid(option, fmt::format("'{}' is not NAME=FOLDER; a name is a letter followed by letters, digits, - "
-                                     "and _ (write ./ before a folder whose name has a =)",
+    refuse_valid(option, fmt::format("'{}' must be NAME=FOLDER, where NAME is a letter followed by letters, digits, "
+                                     "- and _ (write ./ before a folder whose name contains =)",
                                      printable(part)));
   ValidationSet set{.name = name, .folder = part.substr(equals + 1), .noise = TextNoise::none};
   if (const size_t colon = find_colon_after_folder(set.folder); colon != std::string::npos) {
     set.noise = noise_of(set.folder.substr(colon + 1), set, option);
     set.folder.resize(colon);
   }
-  if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder", name));
+  if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder: give NAME=FOLDER", name));
   return set;
 }
 
@@ -67,12 +67,12 @@ std::string judging_names() {  // loss, bleu, chrf or score
   fail(ErrorKind::usage, fmt::format("train.keep_best = {}: {}", printable(option), why));
 }
 
-// Only a score may have a negative factor, because a lower score may be better.
+// Only a score of train.validate_command may have a negative factor, because for some scores lower is better.
 double factor_of(const std::string& text, bool may_be_negative, const std::string& option) {
   const double factor = parse_number<double>(text).value_or(0);
   if (factor == 0 || (factor < 0 && !may_be_negative))
-    refuse_best(option, fmt::format("'{}' is not a factor above 0 (losses are negated automatically; only a "
-                                    "score may have a factor below 0)",
+    refuse_best(option, fmt::format("the factor '{}' must be a number above 0 (losses are negated automatically; "
+                                    "only a score may have a factor below 0)",
                                     printable(text)));
   return factor;
 }
@@ -92,8 +92,8 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
     const size_t colon = find_colon_after_folder(option);
     for (const auto& [name, noise] : enum_names(TextNoise{}))
       if (colon != std::string::npos && option.substr(colon + 1) == name)
-        refuse_valid(option, fmt::format("only a set with a name can have noise: give NAME={} (write / after a folder "
-                                         "whose name has a :)",
+        refuse_valid(option, fmt::format("only a set with a name can have noise: give NAME={} (or, if the folder's "
+                                         "name contains a :, write / after it)",
                                          printable(option)));
     return {{.name = "", .folder = option, .noise = TextNoise::none}};
   }
@@ -102,7 +102,7 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
   for (const std::string& part : split_at_commas(option)) {
     sets.push_back(set_of(part, option));
     if (!names.insert(sets.back().name).second)
-      refuse_valid(option, fmt::format("the name {} is given twice", sets.back().name));
+      refuse_valid(option, fmt::format("the name {} is given twice: give each set its own name", sets.back().name));
   }
   return sets;
 }
@@ -120,8 +120,8 @@ void BestRule::parse(const std::string& option) {
     term.metric = metric_named(dot == std::string::npos ? what : what.substr(dot + 1));
     if (term.metric == nullptr || (dot != std::string::npos && !is_set_name(term.set)))
       refuse_best(option,
-                  fmt::format("'{}' is not a validation metric: give {}, with the name of a set as in dev.bleu, or a "
-                              "weighted sum as in 0.5*dev.bleu+0.5*news.bleu",
+                  fmt::format("'{}' is not a validation metric: give {}, also with the name of a set (dev.bleu), or a "
+                              "weighted sum (0.5*dev.bleu+0.5*news.bleu)",
                               printable(what), judging_names()));
     if (times != std::string::npos)
       term.factor = factor_of(part.substr(0, times), term.metric->source == Source::command, option);
@@ -142,7 +142,7 @@ BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& 
     const auto is_of = [&](const ValidationSet& set) { return set.name == term.set; };
     if (term.set.empty() || std::ranges::any_of(sets, is_of)) continue;
     const std::string names = joined_names(sets);
-    refuse_best(option, fmt::format("there is no validation set {}; data.valid contains {}", term.set,
+    refuse_best(option, fmt::format("there is no validation set {}: data.valid contains {}", term.set,
                                     names.empty() ? "no named sets (give NAME=FOLDER,...)" : names));
   }
   write_text();

@@ -16,32 +16,32 @@
 namespace weft {
 
 struct ValidationSet {
-  std::string name;                   // empty: the only set, given as just a folder
+  std::string name;                   // empty if data.valid is just a folder
   std::string folder;                 // a packed corpus
-  TextNoise noise = TextNoise::none;  // in the sources
+  TextNoise noise = TextNoise::none;  // noise in the sources
   std::shared_ptr<Corpus> opened = {};
 };
 
-// Parses data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,...; empty: none. The first set is the main one, to which
-// numbers without a name belong. Throws an Error of kind usage if it cannot be parsed. Opens no set.
+// Parses data.valid: FOLDER, or NAME=FOLDER,NAME=FOLDER:NOISE,..., or nothing. Numbers without the name of a set belong
+// to the first set. Throws an Error of kind usage if the option cannot be parsed. Opens no set.
 std::vector<ValidationSet> parse_validation_sets(const std::string& option);
 
-// train.keep_best: a number of a set, or a weighted sum of several, for example 0.5*dev.bleu+0.5*news.bleu.
+// The rule of train.keep_best: a number of a set, or a weighted sum of numbers, such as 0.5*dev.bleu+0.5*news.bleu.
 class BestRule {
  public:
   BestRule() = default;
-  // A number without a set's name belongs to the first set. Throws a usage Error for a bad option or an unknown set.
+  // A number without a set's name belongs to the first set. Throws a usage Error if the option or a set is unknown.
   BestRule(const std::string& option, const std::vector<ValidationSet>& sets);
-  // Reads an earlier run's text(), which may name sets that no longer exist. Returns nothing if it cannot be parsed.
+  // Parses an earlier run's text(), which may name sets that no longer exist. Returns nullopt if the text is invalid.
   static std::optional<BestRule> read(const std::string& text);
 
-  // "bleu" if the set has no name, otherwise "dev.bleu", with factors other than 1. Rules with equal text compare.
+  // Returns text such as "bleu", "dev.bleu" or "0.5*dev.bleu". Values of rules with the same text are comparable.
   const std::string& text() const { return text_; }
   bool needs_translations() const;
-  bool needs_score() const;  // true if it uses train.validate_command
+  bool needs_score() const;  // true if the rule uses a score of train.validate_command
 
-  // Returns a value that is better if higher: a loss counts with the opposite sign. `number_at` returns a validation's
-  // number at a key of log.jsonl. Returns nullopt if a number is missing.
+  // Returns a value of which higher is better, so losses are negated. `number_at` returns the number of a validation at
+  // a key of log.jsonl. value() returns nullopt if a number is missing.
   using Numbers = std::function<std::optional<double>(const std::string& key)>;
   std::optional<double> value(const Numbers& number_at) const;
 

@@ -1,8 +1,8 @@
 # data/corpora/lib/Apt.pm: fetches the corpus's packages with apt, as an ordinary user and without changing
 # the system.
 #
-# apt runs with its lists and cache in our own folder. It uses the system's sources and keys, so signatures
-# are checked as always. Nothing is installed. Fetched files stay in the folder and are not fetched again:
+# apt runs with its lists and cache in our own folder. It uses the system's sources and keys, so signatures are
+# checked as usual. Nothing is installed. Fetched files stay in the folder and are not fetched again:
 #   help/en-US, help/de ...      LibreOffice's help pages, unpacked
 #   Translation-en, Translation-de ...   descriptions of all packages of the release
 package Apt;
@@ -12,13 +12,13 @@ use Cwd qw(abs_path);
 use File::Path qw(make_path remove_tree);
 use POSIX ();
 
-# A fetcher for a folder and the languages of descriptions in apt's index ('en', 'de', 'pt_BR').
+# Makes a fetcher for a folder, and for the languages of descriptions in apt's index ('en', 'de', 'pt_BR').
 sub new {
     my ($class, $folder, @languages) = @_;
     return bless { folder => $folder, languages => \@languages }, $class;
 }
 
-# The help pages of a language ('en-US', 'de', 'pt-BR').
+# Fetches the help pages of a language ('en-US', 'de', 'pt-BR').
 sub fetch_help {
     my ($self, $language) = @_;
     my $result = "$self->{folder}/help/$language";
@@ -36,7 +36,7 @@ sub fetch_help {
     remove_tree($debs, $unpacked);
 }
 
-# The descriptions of all packages in one of the fetcher's languages.
+# Fetches the descriptions of all packages in one of the fetcher's languages.
 sub fetch_descriptions {
     my ($self, $language) = @_;
     my $result = "$self->{folder}/Translation-$language";
@@ -48,7 +48,7 @@ sub fetch_descriptions {
     my @files;
     for (split /\n/, $targets) {
         my ($tongue, $codename, $component, $origin, $file) = split / /, $_, 5;
-        # Only the release without updates, so that everybody gets the same text.
+        # Uses only the release, without updates, so that everybody gets the same text.
         next if $tongue ne $language || $codename =~ /-/ || $component !~ /^(?:main|universe)$/;
         push @files, $file if $origin =~ /^(?:Debian|Ubuntu)$/ && -f $file;
     }
@@ -83,10 +83,10 @@ END
     say "fetching apt's index";
     $self->_run($place, 'apt-get', '-c', $self->{conf}, 'update');
     my @found = glob "'$place/lists/*_Packages*'";
-    die "apt could not fetch its index: no network? See $self->{log}\n" unless @found;
+    die "apt could not fetch its index; check the network, and see $self->{log}\n" unless @found;
 }
 
-# Removes apt's index, which is large; fetched files stay.
+# Removes apt's index, which is large. Fetched files stay.
 sub forget_index {
     my ($self) = @_;
     remove_tree($self->{apt}) if $self->{apt};

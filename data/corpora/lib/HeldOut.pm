@@ -1,9 +1,9 @@
 # data/corpora/lib/HeldOut.pm: selects held-out documents, and measures how much of a held-out set the
 # training text repeats.
 #
-# Whole documents are held out, never single sentences. A hash of their names selects the same ones on every machine,
-# whatever else the corpus contains. The document of a package is its family, so that libfoo1, libfoo-dev and
-# python3-foo stay together.
+# Whole documents are held out, never single sentences. A hash of the documents' names selects the same
+# documents on every machine, whatever else the corpus contains. All packages of a family are one document, so
+# that libfoo1, libfoo-dev and python3-foo stay together.
 package HeldOut;
 use v5.28;
 use warnings;
@@ -16,7 +16,7 @@ my %test_rate = (lohelp => 0.04, ddtp => 0.05);
 use constant DEVELOPMENT_RATE => 0.01;
 use constant MAX_COVERAGE     => 0.5;
 
-# The part of a pair: 'test', 'dev' or 'train'.
+# Returns the part of a pair: 'test', 'dev' or 'train'.
 sub part_of {
     my ($pair) = @_;
     my $kind = $pair->{kind};
@@ -26,7 +26,7 @@ sub part_of {
     return 'train';
 }
 
-sub _share {    # a name as a number from 0 to 1
+sub _share {    # maps a name to a number from 0 to 1
     my ($name) = @_;
     utf8::encode($name);
     return hex(substr md5_hex($name), 0, 8) / 2**32;
@@ -39,8 +39,8 @@ sub package_family {
     return substr $package, 0, 6;
 }
 
-# Removes from a held-out set what the training part repeats: pairs with a side that occurs there, then pairs
-# whose source shares half of its 4-grams or more with it. Returns {pairs, num_distinct, coverage (mean)}.
+# Removes from a held-out set the pairs that the training part repeats: pairs with a side that occurs there, and
+# pairs with half or more of the source's 4-grams there. Returns {pairs, num_distinct, coverage (mean)}.
 sub clean_set {
     my ($held_out, $training) = @_;
     my (%known, %in_training);    # normalized text or 4-gram => 1 if the training part contains it
@@ -69,7 +69,7 @@ sub clean_set {
     return \%result;
 }
 
-sub _normalise {    # only letters count
+sub _normalise {    # keeps only letters
     my $text = lc $_[0];
     return join ' ', $text =~ /[\p{L}\p{M}]+/g;
 }

@@ -1,6 +1,6 @@
 # data/corpora/lib/LibreOfficeHelp.pm: aligns sentences of LibreOffice's help pages in two languages.
 #
-# Every paragraph carries the id that its translator saw, so paragraphs are paired exactly, by page and id. The
+# Every paragraph contains the id that its translator saw, so paragraphs are paired exactly, by page and id. The
 # document of a pair is its page. Pages are read in bytewise order, so that a repeated pair always belongs to
 # the same page.
 package LibreOfficeHelp;
@@ -14,7 +14,7 @@ our @EXPORT_OK = qw(collect_help paragraphs_of_page);
 
 my %entity = (lt => '<', gt => '>', amp => '&', quot => '"', apos => "'", nbsp => "\x{A0}");
 
-# Folders of the two languages, each with text/**/*.html. Returns the number of aligned paragraphs.
+# Takes the folders of the two languages, each with text/**/*.html. Returns the number of aligned paragraphs.
 sub collect_help {
     my ($collection, $source_folder, $target_folder) = @_;
     my $num_paragraphs = 0;
@@ -33,7 +33,7 @@ sub collect_help {
     return $num_paragraphs;
 }
 
-# Ids in page order, and id => text. For a repeated id, its first non-empty text counts.
+# Returns the ids in page order, and id => text. If an id is repeated, its first non-empty text counts.
 sub paragraphs_of_page {
     my ($html) = @_;
     my (@ids, %text);
@@ -50,7 +50,7 @@ sub paragraphs_of_page {
     return (\@ids, \%text);
 }
 
-sub _character {    # the character of an entity; an unknown entity stays
+sub _character {    # returns the character of an entity, or an unknown entity unchanged
     my ($name) = @_;
     return chr $1     if $name =~ /^#([0-9]+)/;
     return chr hex $1 if $name =~ /^#[xX](.*)/;

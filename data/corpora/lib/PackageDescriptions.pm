@@ -10,8 +10,8 @@ use Exporter 'import';
 use Sentences qw(add_paragraphs tidy);
 our @EXPORT_OK = qw(collect_descriptions body_paragraphs);
 
-# Translation-xx files of the two languages (plain text), and the fields' languages ('en', 'de').
-# Returns the number of paired descriptions.
+# Takes the Translation-xx files of the two languages (plain text), and the languages in their field names
+# ('en', 'de'). Returns the number of paired descriptions.
 sub collect_descriptions {
     my ($collection, $source_file, $source_language, $target_file, $target_language) = @_;
     my ($digests, $targets) = _read_stanzas($target_file, $target_language, undef);
@@ -27,14 +27,14 @@ sub collect_descriptions {
         push @pairs, map { [ $from[$_], $to[$_] ] } 0 .. $#from if @from == @to;
         for my $pair (@pairs) {
             my ($from, $to) = @$pair;
-            next if $to eq '' || $to eq $from || index($to, '<trans') >= 0;    # <trans>: a part nobody translated
+            next if $to eq '' || $to eq $from || index($to, '<trans') >= 0;    # <trans> marks an untranslated part
             add_paragraphs($collection, 'ddtp', $source->{package}, $from, $to, sub { $_[0] =~ /[a-z]/ });
         }
     }
     return $num_descriptions;
 }
 
-# Returns digests in the order of first stanzas, and digest => last stanza; only those in `wanted`, if given.
+# Returns digests in the order of first stanzas, and digest => last stanza. If `wanted` is given, skips others.
 sub _read_stanzas {
     my ($file, $language, $wanted) = @_;
     my (@digests, %stanza);
@@ -52,7 +52,7 @@ sub _read_stanzas {
     return (\@digests, \%stanza);
 }
 
-# Paragraphs and list items of a body. A change of kind ends a paragraph; a lone dot is an empty line.
+# Returns the paragraphs and list items of a body. A change of kind or a line with only a dot ends a paragraph.
 sub body_paragraphs {
     my ($body) = @_;
     my (@paragraphs, @open);

@@ -1,7 +1,7 @@
 # data/corpora/lib/Sentences.pm: splits aligned paragraphs into aligned sentences, and selects those to keep.
 #
-# A collection is a list of pairs {source, target, kind, document}, unique as (source, target): the first
-# occurrence keeps the document. Texts are Perl character strings with single spaces.
+# A collection is a list of pairs {source, target, kind, document}. If the same (source, target) occurs again,
+# only the first occurrence is kept. Texts are Perl character strings with single spaces.
 package Sentences;
 use v5.28;
 use warnings;
@@ -11,14 +11,14 @@ our @EXPORT_OK = qw(new_collection add_paragraphs split_sentences tidy num_words
 
 use constant MAX_WORDS => 80;
 
-# A sentence continues after these. All languages share the list: both sides of a pair must be split the same way.
+# A sentence continues after these abbreviations, in any language, because both sides must be split equally.
 my %abbreviation = map { $_ => 1 } qw(
     e.g. i.e. etc. vs. cf. al. no. St. Dr. Mr. Inc. p. ex. approx.
     z.B. d.h. bzw. usw. ca. u.a. z. d. e. i. B. h. o. a. Nr. ggf. evtl. inkl. resp.);
 
 sub new_collection { return { pairs => [], seen => {} } }
 
-# White space of every kind becomes one space; zero-width spaces are removed.
+# Converts white space of every kind to one space, and removes zero-width spaces.
 sub tidy {
     my ($text) = @_;
     $text =~ s/\x{200B}//g;
@@ -50,15 +50,15 @@ sub _ends_sentence {
         && $next =~ /^["(»„]?[0-9A-ZÄÖÜÉÀ]/;
 }
 
-# At least half of the characters are letters: no formulas, tables of keys or paths.
+# Returns true if half or more of the characters are letters, which excludes formulas, key tables and paths.
 sub has_enough_letters {
     my ($source) = @_;
     my $letters = () = $source =~ /\p{L}/g;
     return 2 * $letters >= length $source;
 }
 
-# Adds a paragraph's sentences if both sides have the same number; otherwise adds the paragraph as one pair. `accepts`
-# filters sources.
+# Adds a paragraph's sentences if both sides have the same number of sentences; otherwise adds the paragraph as
+# one pair. `accepts` is a filter for sources.
 sub add_paragraphs {
     my ($collection, $kind, $document, $source, $target, $accepts) = @_;
     my @sources = split_sentences($source);

@@ -1,12 +1,12 @@
-// launch/reports/run_page/curves.js: the charts, with their scales, values under the pointer, and zoom.
+// launch/reports/run_page/curves.js: draws the charts, with their scales, values under the pointer, and zoom.
 
 const axes = {  // title of the button, text of a tick, text of a position
   step: ["Steps", short, (x) => `step ${Math.round(x).toLocaleString("en")}`],
   tokens: ["Target tokens", short, (x) => `${short(x)} tokens`],
   hours: ["Hours", (x) => `${Number(x.toPrecision(3))}`, (x) => hours(x)],
 };
-// The first validation set is the main one, whose curves are in the general panels. Other sets have their own panels. For one run all
-// corpora of a mix share a panel; for several runs each corpus has its own.
+// The first validation set is the main set, whose curves are in the general panels. Every other set has separate panels.
+// If the page shows one run, all corpora of a mix share a panel. If it shows several runs, each corpus has its own panel.
 const main_sets = new Set(runs.flatMap((run) => run.validations.map((v) => v.sets[0] ?? "")));
 const of_main_set = main_sets.size === 1 && [...main_sets][0] ? ` of ${[...main_sets][0]}` : "";
 const set_names = [...new Set(runs.flatMap((run) => run.validations.flatMap((v) => v.sets.slice(1))))];
@@ -39,7 +39,7 @@ function moving_mean({ x, y }) {  // centered, over 1/50 of the points; over few
   }) };
 }
 
-// Returns the curves to draw: { colour, x, y, kind }, where kind is raw or mean (both of training), or valid.
+// Returns the curves to draw: { colour, x, y, kind }. The kind is raw or mean for training, and valid for validations.
 function series_of(panel) {
   const of_training = (run, i) => panel.corpora ? panel.corpora.map((c, k) => [several ? i : k, run.steps.corpora[c.folder]])
     : panel.train ? [[i, run.steps[panel.train]]] : [];
@@ -66,8 +66,8 @@ function whole_range() {
   return [0, Math.max(...ends) || 1];
 }
 
-// Returns the range of the visible values. It ignores the highest and lowest hundredth of single steps, and the fall of a
-// loss in the first tenth of a run unless the chart is zoomed, because they would flatten the rest.
+// Returns the vertical range of a chart. The range leaves out values that would flatten the other values: the highest and
+// lowest hundredth of single steps and, unless the chart is zoomed, the fall of a loss in the first tenth of a run.
 function height_range(series, [a, to], falls) {
   const from = falls && !range ? a + (to - a) / 10 : a;
   let low = Infinity, high = -Infinity;
@@ -85,7 +85,7 @@ function height_range(series, [a, to], falls) {
   return [low >= 0 && low < 0.3 * high ? 0 : low - margin, high + margin];
 }
 
-// Returns vertical lines: { kind, x, label, style }. With several runs a line has its run's color, unless runs share it.
+// Returns vertical lines: { kind, x, label, style }. On a page of several runs, a line that one run uses has its color.
 function marks() {
   const all = new Map();
   runs.forEach((run, i) => {
@@ -124,7 +124,7 @@ class Chart {
     this.root = el("figure", { class: "chart" }, el("header", {}, el("h3", {}, panel.title), legend, this.readout), this.box);
     this.pressed = null;       // value where the mouse was pressed
     this.fingers = new Map();  // pixel of each finger on a touch screen
-    this.pinched = null;       // values that were under two fingers
+    this.pinched = null;       // values that were under the two fingers of a pinch
     const listen = { pointerdown: this.press, pointermove: this.move, pointerup: this.release, pointercancel: this.release, pointerleave: this.leave };
     for (const [event, handler] of Object.entries(listen)) this.box.addEventListener(event, handler.bind(this));
     this.box.addEventListener("dblclick", () => set_range(null));

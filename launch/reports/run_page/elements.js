@@ -1,5 +1,5 @@
 // launch/reports/run_page/elements.js: reads the data, which launch/reports/run_page.cpp writes as JSON into #data, and
-// defines what all parts of the page use: elements, numbers, tables.
+// defines functions that all parts of the page use for elements, numbers and tables.
 "use strict";
 
 const { runs, differences, corpora, metrics } = JSON.parse(document.getElementById("data").textContent);
@@ -10,7 +10,7 @@ const key_of = (metric, set) => set ? `${set}.${number_of_step(metric) ?? metric
 const byId = (id) => document.getElementById(id);
 const colour = (i) => `--run: var(--run${i % 6})`;
 
-// All elements are made here, and text is always set as text, so no string of a run becomes markup.
+// These functions make all elements and insert every string as text, so no string of a run becomes markup.
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -44,7 +44,7 @@ const last = (list) => list[list.length - 1];
 const best = (run, key, sign) => run.validations.filter((v) => v[key] != null)
   .reduce((a, v) => a == null || sign * v[key] > sign * a[key] ? v : a, null);
 
-function table(columns, rows, className = "scroll") {  // columns: [title, is a number]
+function table(columns, rows, className = "scroll") {  // columns: [title, whether the column contains numbers]
   const cells = (row) => row.map((cell, i) => {
     const { content, style } = cell != null && cell.content !== undefined ? cell : { content: cell };
     return el("td", { class: [columns[i][1] ? "number" : "", style || ""].join(" ").trim() || null }, content);

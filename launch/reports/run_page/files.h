@@ -1,4 +1,4 @@
-// launch/reports/run_page/files.h: the files in this folder as text in the program.
+// launch/reports/run_page/files.h: declares the files of this folder as text that the program contains.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// launch/reports/run_page/page.js: the summary and the tables, and the calls that draw all parts of the page in order.
+// launch/reports/run_page/page.js: makes the summary and the tables, and draws all parts of the page in order.
 
 const grid = (start) => start ? `dp ${start.dp} × tp ${start.tp}, ${start.device}` : "–";
 

@@ -1,4 +1,4 @@
-// launch/reports/run_page/samples.js: sample translations at each validation, and cross-attention.
+// launch/reports/run_page/samples.js: shows sample translations at each validation, and cross-attention.
 
 const words = (text) => text.split(/\s+/).filter(Boolean);
 const bare = (word) => word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "") || word;

@@ -1,4 +1,4 @@
-// tensor/cpu/attention/attention.h: helpers that forward and backward attention share: rows, query tiles, scores, and
+// tensor/cpu/attention/attention.h: defines what forward and backward attention share: rows, query tiles, scores, and
 // the loop over groups of heads.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace weft::cpu {
 
-inline constexpr int64_t kQueryTile = 32;  // queries whose probabilities are held at once
+inline constexpr int64_t kQueryTile = 32;  // queries whose probabilities are in memory at once
 
 struct Rows {
   int64_t begin, end;
@@ -26,7 +26,7 @@ inline Rows rows_of(const ops::SequenceRanges& ranges, int64_t sentence) {
   return {ranges.begin.ptr<int32_t>()[sentence], ranges.end.ptr<int32_t>()[sentence]};
 }
 
-// Returns an upper bound of a sentence's rows. It depends on shapes, not on the sentences of the batch.
+// Returns an upper bound on the rows of a sentence. The bound depends on shapes, not on the sentences of the batch.
 inline int64_t longest(const ops::SequenceRanges& ranges, const Tensor& t) {
   return ranges.longest > 0 ? std::min(ranges.longest, t.rows()) : t.rows();
 }
@@ -46,11 +46,11 @@ inline int64_t visible_keys(bool causal, int64_t q, int64_t num_keys) {
   return causal ? std::min(q + 1, num_keys) : num_keys;
 }
 
-// A tile of queries: one head of one sentence, with all their scores in memory.
+// A tile of queries of one head in one sentence, whose scores are all in memory.
 struct QueryTile {
   int64_t head;
-  Rows q, k;             // rows of the sentence
-  int64_t begin, count;  // its queries in the tile
+  Rows q, k;             // all rows of the sentence
+  int64_t begin, count;  // the tile's queries, counted from q.begin
   bool causal;
 
   int64_t row(int64_t i) const { return q.begin + begin + i; }
@@ -71,23 +71,23 @@ void for_each_tile(HeadGroup heads, Rows q, Rows k, bool causal, const F& f) {
       f(QueryTile{head, q, k, begin, std::min(kQueryTile, q.count() - begin), causal});
 }
 
-// A tile's scores or their gradients, with rows `ld` apart. Columns from `keys` to `padded` are set to 0.
+// A tile's scores or their gradients. Rows are `ld` elements apart. Columns from `keys` to `padded` are set to 0.
 struct Scores {
   float* data;
   int64_t ld, rows, keys, padded;
 };
 
-// Runs between the two matmuls (scores.cpp). Turns scores into probabilities times dropout factors, and saves the
-// log-sum-exp. `factors` is space for dropout factors, as large as the scores.
+// Runs between the two matmuls: turns scores into probabilities times dropout factors, and saves the log-sum-exp
+// (scores.cpp). `factors` is memory for dropout factors, as large as the scores.
 void softmax(const ops::AttentionForward& a, const QueryTile& tile, const Scores& scores, float* factors);
-// Turns scores into P * M, and dY V^T into dS (backward.cpp).
+// Turns `scores` into P * M, and `d_scores` from dY V^T into dS (see backward.cpp).
 void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, const Scores& scores,
                      const Scores& d_scores, float* factors);
 
-// Zeroes rows of `t` [R, W] that do not belong to a sentence, and the same columns of `per_row` [N, R] unless empty.
+// Sets rows of `t` [R, W] that belong to no sentence to 0, and the same columns of `per_row` [N, R] unless it is empty.
 void zero_uncovered(Runtime& runtime, const ops::SequenceRanges& ranges, const Tensor& t, const Tensor& per_row);
 
-// Calls f(group of heads, queries, keys, scratch memory) for each group of each sentence, on all threads.
+// Calls f(group of heads, queries, keys, scratch memory) once for each group of each sentence, in parallel.
 template <typename Arguments, typename F>
 void for_each_group(Runtime& run, const Arguments& a, const F& f) {
   const int64_t size = group_size(a), num_groups = a.heads / size;

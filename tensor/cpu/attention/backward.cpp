@@ -1,4 +1,4 @@
-// tensor/cpu/attention/backward.cpp: attention gradients; probabilities are recomputed from the saved lse.
+// tensor/cpu/attention/backward.cpp: computes attention gradients, and recomputes probabilities from the saved lse.
 //
 // With P the probabilities, M the dropout factors, dP = dY V^T, and * elementwise:  dV = (P * M)^T dY,
 // dS = scale P * (dP * M - rowsum(dY * Y)),  dQ = dS K,  dK = dS^T Q. dK and dV are summed over a group's heads in f32.
@@ -46,7 +46,7 @@ void backward_group(const ops::AttentionBackward& a, HeadGroup heads, Rows q, Ro
     Products::multiply(rows, round_up_to_lanes(keys), size, queries.left, k_transposed, {p.data, ld});
     Products::multiply(rows, round_up_to_lanes(keys), size, d_y.left, v_transposed, {d_s.data, ld});
     score_gradients(a, tile, p, d_s, s.factors);
-    // A causal sentence's first tile sees only the first keys; later tiles and other heads accumulate.
+    // A causal sentence's first tile sees only the first keys, so it clears the other rows. Later tiles and heads add.
     const bool add = tile.begin > 0 || tile.head > heads.first;
     if (!add) d_k.zero_from(keys), d_v.zero_from(keys);
     // Pack all operands before the first matmul, because loading a tile that was just stored would stall.

@@ -1,5 +1,5 @@
-// tensor/cpu/attention/forward.cpp: forward attention. A task is the query heads of one k/v head in one sentence, and
-// owns its outputs.
+// tensor/cpu/attention/forward.cpp: computes forward attention. A task computes one sentence for the query heads that
+// share a head of k and v. No other task writes these outputs.
 #include <limits>
 
 #include "tensor/cpu/attention/products.h"
@@ -59,8 +59,8 @@ void forward_group(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows
   });
 }
 
-// Returns scores of one query against `count` keys, at most kLanes. A vector runs along the columns of a key, so that
-// keys need not be transposed, and the lanes of all keys are added at the end.
+// Returns the scores of one query against `count` <= kLanes keys. A vector runs along the columns of a key, so that
+// keys need not be transposed. At the end, the lanes of each key are added.
 template <typename T>
 Vec scores_of(const T* query, const T* key, int64_t stride, int64_t count, int64_t size) {
   Vec lanes[kLanes] = {};
@@ -75,7 +75,7 @@ Vec scores_of(const T* query, const T* key, int64_t stride, int64_t count, int64
   return lanes[0];
 }
 
-// Computes kVecs vectors of the sum of values, weighted by `p`. The last one is `tail` columns wide.
+// Computes kVecs vectors of the sum of values weighted by `p`. The last vector is `tail` columns wide.
 template <int kVecs, typename T>
 void weighted_sum(const float* p, const T* value, int64_t stride, int64_t keys, int64_t tail, T* y) {
   Vec sums[kVecs] = {};
@@ -88,7 +88,7 @@ void weighted_sum(const float* p, const T* value, int64_t stride, int64_t keys, 
   for (int64_t c = 0; c < cols; ++c) y[c] = from_float<T>(lanes[c]);
 }
 
-// Handles one query, as in decoding, without dropout: memory is read in place and once.
+// Handles one query without dropout, as in decoding. Keys and values are read in place, and only once.
 template <typename T>
 void forward_one_query(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows k, float* memory) {
   const int64_t size = a.q.cols() / a.heads, keys = k.count(), padded = round_up_to_lanes(keys);

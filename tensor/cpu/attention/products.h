@@ -1,8 +1,8 @@
-// tensor/cpu/attention/products.h: the matmuls of attention, as two policies: f32 vectors for any storage, and AMX
-// tiles for bf16. Forward and backward are templates over the policy.
+// tensor/cpu/attention/products.h: computes the matmuls of attention by one of two policies: f32 vectors for any
+// storage, and AMX tiles for bf16. Forward and backward are templates over the policy.
 //
-// A matmul is c[m, n] = left[m, k] right[k, n]. Vectors read scores in place. Tiles multiply bf16 operands and sum in
-// f32. So scores are rounded to bf16 when they become an operand, like the tensors themselves.
+// A matmul is c[m, n] = left[m, k] right[k, n]. The vector policy reads scores in place. The tile policy multiplies
+// bf16 operands and sums in f32, so it rounds scores to bf16 before it multiplies them.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@
 
 namespace weft::cpu {
 
-// One head's columns in some rows of a tensor.
+// A block is the columns of one head in some rows of a tensor.
 template <typename T>
 struct Block {
   T* data;
@@ -23,7 +23,7 @@ struct Block {
 };
 
 template <typename Left, typename Right>
-struct Factors {  // one block, for use as either operand
+struct Factors {  // one block, packed for use as either operand
   Left left;
   Right right;
 };
@@ -67,7 +67,7 @@ struct VectorProducts {
 
 #if defined(__AVX512BW__)
 
-// REQUIRES: a TileConfig.
+// REQUIRES: a TileConfig on the calling thread.
 struct TileProducts {
   using Storage = BFloat16;
   using Factor = BFloat16;
@@ -97,7 +97,7 @@ struct TileProducts {
     round_rows(s.data, s.ld, s.rows, s.padded, space, s.ld);
     return {space, s.ld};
   }
-  // The result has rows of kQueryTile. An odd number of queries is padded with a row of 0.
+  // Rows of the result have kQueryTile elements. An odd number of queries is padded with a row of 0.
   static Left left_transposed(Scores s, BFloat16* space) {
     static_assert(kQueryTile == kTileHalves);
     BFloat16* a = space;
@@ -131,7 +131,7 @@ void for_products(const Runtime& run, DType storage, const F& f) {
   for_storage(storage, [&](auto zero) { f(VectorProducts<decltype(zero)>()); });
 }
 
-// Hands out scratch memory; without memory it only counts. Memory that a policy does not need is nullptr.
+// Hands out scratch memory, or only counts it if `memory` is nullptr. What the policy does not need is nullptr.
 template <typename Products>
 class Space {
  public:
@@ -157,7 +157,7 @@ class Space {
   size_t used_ = 0;
 };
 
-// Matmuls write a block in f32 here: into the tensor itself, or into `space`, which finish() rounds into the tensor.
+// Holds the f32 result of matmuls: the block of the tensor itself, or `space`, which finish() rounds into the block.
 template <typename Products>
 class Result {
  public:

@@ -1,6 +1,6 @@
-// tensor/cpu/attention/scores.cpp: softmax of a tile's scores and its gradient, vectorized along the keys.
+// tensor/cpu/attention/scores.cpp: computes the softmax of a tile's scores and its gradient, vectorized along the keys.
 //
-// A row's sum does not depend on the padding of its vectors: lanes past the visible keys add 0.
+// A row's sum does not depend on the padding of its vectors, because lanes past the visible keys add 0.
 #include <limits>
 
 #include "tensor/cpu/attention/attention.h"
@@ -25,7 +25,7 @@ Vec exp_of_lanes(Vec x) {
   return y;
 }
 
-// Reduces all lanes, pairwise.
+// Reduces all lanes to one value, in pairs.
 template <typename F>
 float reduce_lanes(Vec v, const F& f) {
 #pragma GCC unroll 4
@@ -38,13 +38,13 @@ float sum_of_lanes(Vec v) {
 }
 Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 
-// Returns scaled scores, and minus infinity past `visible`.
+// Returns a vector of scaled scores, with minus infinity in the lanes past `visible`.
 Vec masked_scores(const float* scores, int64_t visible, float scale) {
   const Vec nothing = Vec{} - std::numeric_limits<float>::infinity();
   return kLaneNumbers < static_cast<int32_t>(visible) ? scale * load(scores) : nothing;
 }
 
-// The first queries of a causal tile see fewer keys, so factors are filled in strips of a few queries.
+// The first queries of a causal tile see fewer keys, so factors are computed for a few queries at a time.
 template <typename Arguments>
 void fill_factors(const Arguments& a, const QueryTile& tile, int64_t ld, float* factors) {
   const DropoutMask mask = a.dropout.mask();

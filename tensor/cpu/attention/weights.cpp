@@ -1,5 +1,5 @@
-// tensor/cpu/attention/weights.cpp: attention probabilities from queries, keys and the saved log-sum-exp. A task is one
-// sentence and owns its output rows.
+// tensor/cpu/attention/weights.cpp: computes attention probabilities from queries, keys and the saved log-sum-exp. A
+// task is one sentence, whose output rows no other task writes.
 #include "tensor/cpu/attention/attention.h"
 #include "tensor/math.h"
 

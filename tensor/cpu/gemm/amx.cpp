@@ -1,4 +1,4 @@
-// tensor/cpu/gemm/amx.cpp: asks the processor and the system for AMX tiles and configures them.
+// tensor/cpu/gemm/amx.cpp: checks that processor and system provide AMX tiles, and configures the tiles.
 #include "tensor/cpu/gemm/amx.h"
 
 #if defined(__x86_64__)

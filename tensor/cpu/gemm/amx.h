@@ -1,20 +1,20 @@
-// tensor/cpu/gemm/amx.h: the tile registers of processors with AMX: availability, shape and instructions.
+// tensor/cpu/gemm/amx.h: gives access to the tile registers of processors with AMX.
 //
-// There are eight registers of 16 rows of 64 bytes. A tile multiplication adds to 16 x 16 floats the product of `a`, 16
-// rows of 32 consecutive bf16, and `b`, whose row j holds the 16 pairs of rows 2j and 2j + 1: b[2j][0], b[2j + 1][0],
-// b[2j][1], ... It rounds to nearest and treats subnormals as 0. We use inline assembly instead of intrinsics, so that
-// kernels need not be compiled for AMX, and stores before a load are in memory when the load runs.
+// There are eight registers of 16 rows of 64 bytes. A tile multiplication adds the product of `a` and `b` to 16 x 16
+// floats. `a` has 16 rows of 32 consecutive bf16. Row j of `b` contains rows 2j and 2j + 1 of the matrix in pairs:
+// b[2j][0], b[2j + 1][0], b[2j][1], ... The multiplication rounds to nearest and treats subnormals as 0. With inline
+// assembly, kernels need not be compiled for AMX, and stores before a load are in memory when the load runs.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::cpu {
 
-// True if the processor has bf16 tiles and the system lets this process use them. It is determined once.
+// Returns true if the processor has bf16 tiles and the operating system lets this process use them.
 bool has_amx();
 
-// Configures this thread's tiles with their full shape during its lifetime, then releases them, so that thread switches
-// stay cheap. REQUIRES: has_amx() if `wanted`.
+// If `wanted`, configures this thread's tiles with their full shape; the destructor releases the tiles, which keeps
+// thread switches cheap. REQUIRES: has_amx() if `wanted`.
 class TileConfig {
  public:
   explicit TileConfig(bool wanted = true);
@@ -31,12 +31,12 @@ class TileConfig {
 inline constexpr int64_t kTileRows = 16, kTileBytes = 64;
 inline constexpr int64_t kTileFloats = kTileBytes / 4, kTileHalves = kTileBytes / 2;  // per row
 
-// Loads rows that are `stride` bytes apart.
+// Loads a tile whose rows are `stride` bytes apart.
 template <int kTile>
 inline void tile_load(const void* from, int64_t stride) {
   asm volatile("tileloadd (%1,%2,1), %%tmm%c0" ::"i"(kTile), "r"(from), "r"(stride) : "memory");
 }
-// Loads the same, bypassing the first cache, for data that is read once and should not evict other data.
+// Like tile_load, but bypasses the L1 cache, for data that is read once and should not evict other data.
 template <int kTile>
 inline void tile_load_stream(const void* from, int64_t stride) {
   asm volatile("tileloaddt1 (%1,%2,1), %%tmm%c0" ::"i"(kTile), "r"(from), "r"(stride) : "memory");

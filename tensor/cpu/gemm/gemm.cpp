@@ -1,9 +1,9 @@
-// tensor/cpu/gemm/gemm.cpp: ops::gemm with oneDNN's matmul primitive; the only file that includes oneDNN.
+// tensor/cpu/gemm/gemm.cpp: computes ops::gemm with oneDNN's matmul primitive. Only this file includes oneDNN.
 //
-// A plan is a primitive for one (shape, strides, bias, accumulate). A transposed operand is the same memory with
-// exchanged strides. Bias and accumulation are fused into the matmul. bf16 operands are multiplied with f32 sums, by
-// gemm_tiles.h on processors with AMX tiles and by oneDNN where it can. f16, and elsewhere bf16, are widened to f32
-// first.
+// A plan is a primitive for one combination of shape, strides, bias and accumulation. A transposed operand is the same
+// memory with exchanged strides. Bias and accumulation are fused into the matmul. bf16 is multiplied with f32 sums: by
+// gemm_tiles.h on processors with AMX tiles, and by oneDNN on others with AVX-512. On all other processors, bf16 is
+// first converted to f32. f16 is always converted.
 #include "tensor/cpu/gemm/gemm.h"
 
 #include <omp.h>
@@ -95,7 +95,7 @@ Key key_of(const ops::Gemm& a) {
 }  // namespace
 
 struct GemmPlans::Plans {
-  // Calls use(plan) with the number of threads for which it was created.
+  // Calls use(plan) with the number of threads for which the plan was created.
   template <typename Use>
   auto with_plan(const Key& key, Use&& use) {
     const UseThreads use_threads(key.threads);
@@ -139,16 +139,16 @@ void GemmPlans::run(const ops::Gemm& a, void* scratch) {
 
 namespace {
 
-bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include the bits of lower ones
+bool holds_all(dnnl::cpu_isa isa, dnnl::cpu_isa wanted) {  // an ISA's bits include the bits of lower ISAs
   return (static_cast<unsigned>(isa) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
-bool has_avx512() {  // true if oneDNN may also use it
+bool has_avx512() {  // true if oneDNN may use it
   static const bool has_it = holds_all(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core);
   return has_it;
 }
 
-// oneDNN never multiplies f16, and bf16 only where it may use AVX-512. It emulates missing bf16 instructions.
+// oneDNN multiplies bf16 only with AVX-512, where it emulates missing bf16 instructions. It never multiplies f16.
 bool is_multiplied_as_f32(DType t) { return t == DType::f16 || (t == DType::bf16 && !has_avx512()); }
 
 void reserve_product(Runtime& run, const ops::Gemm& a) {
@@ -161,7 +161,7 @@ void multiply(Runtime& run, const ops::Gemm& a) {
   run.gemm->run(a, run.data(Runtime::kProduct));
 }
 
-// Returns the operand for oneDNN: itself, or space for an f32 copy.
+// Returns the operand for oneDNN: `t` itself, or memory for an f32 copy of `t`.
 Tensor widened(Runtime& run, Runtime::Use use, const Tensor& t) {
   if (!is_multiplied_as_f32(t.dtype)) return t;
   run.reserve(use, static_cast<size_t>(t.numel()) * sizeof(float));
@@ -177,11 +177,11 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   return product;
 }
 
-// Computes op(a) op(b) + bias + c, for any storage.
+// Computes op(a) op(b) + bias + c, for any storage type.
 void multiply_stored(Context& ctx, const ops::Gemm& a) {
   if (uses_packed_weight(a)) return multiply_by_weight(a);
   Runtime& run = runtime(ctx);
-  // Applies to small GEMMs as well, because the bits of a row must not depend on the number of rows.
+  // Small GEMMs use tiles as well, because the bits of a row must not depend on the number of rows.
   if (run.tiles_for(a.a.dtype)) {
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
     return gemm_tiles(a, run.data(Runtime::kProduct));
@@ -197,7 +197,7 @@ void multiply_stored(Context& ctx, const ops::Gemm& a) {
   if (is_rounded) cast(ctx, {.x = product.c, .y = a.c});
 }
 
-// Returns the GEMM's destination: epilogue.saved if that holds the activation's inputs, else c.
+// Returns the GEMM before its epilogue. It writes to epilogue.saved if that keeps the activation's inputs, else to c.
 ops::Gemm before_epilogue(const ops::Gemm& a) {
   const ops::Epilogue& e = a.epilogue;
   ops::Gemm product = a;
@@ -219,7 +219,7 @@ void measure(Context& ctx, const ops::Gemm& a) {
     widened(run, product);
 }
 
-// Epilogues are separate passes, which a trace shows separately.
+// Epilogues are separate ops, so a trace shows them separately.
 void gemm(Context& ctx, const ops::Gemm& a) {
   using Kind = ops::Epilogue::Kind;
   if (a.c.numel() == 0) return;
@@ -234,7 +234,7 @@ void gemm(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) ops::column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
-// The gradient of relu needs only its output.
+// relu saves nothing, because its gradient needs only its output.
 int64_t saved_numel(Activation activation, DType, int64_t rows, int64_t cols) {
   return activation == Activation::relu ? 0 : rows * cols;
 }
@@ -252,7 +252,7 @@ void pack_weight(Context&, const ops::PackWeight& a) {
 
 }  // namespace weft::cpu
 
-// ONEDNN_MAX_CPU_ISA can keep oneDNN, which computes the matmuls, from using instructions that the processor has.
+// Asks oneDNN, not the processor, because ONEDNN_MAX_CPU_ISA can forbid oneDNN instructions that the processor has.
 bool weft::has_bf16_instructions() {
   return (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }

@@ -1,4 +1,4 @@
-// tensor/cpu/gemm/gemm.h: GEMMs with oneDNN; each kind is planned once and cached.
+// tensor/cpu/gemm/gemm.h: computes GEMMs with oneDNN. Each combination of shapes and types is planned once and cached.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@ namespace weft::cpu {
 
 struct Runtime;
 
-// Smaller GEMMs, in multiply-adds, run on the calling thread, because waking the others would take longer.
+// GEMMs with fewer multiply-adds run on the calling thread, because waking the other threads would take longer.
 inline constexpr int64_t kWorthThreadsProduct = int64_t{1} << 19;
 
-class UseThreads {  // sets the threads of the calling thread's parallel regions and of oneDNN during its lifetime
+class UseThreads {  // sets the number of threads of oneDNN and of parallel regions during its lifetime
  public:
   explicit UseThreads(int count);
   ~UseThreads();
@@ -28,7 +28,7 @@ class GemmPlans {  // one thread at a time may use it
  public:
   GemmPlans();
   ~GemmPlans();
-  // REQUIRES: operands are f32 or bf16, and `scratch` is scratch_bytes(a) long.
+  // REQUIRES: f32 or bf16 operands, and scratch_bytes(a) bytes at `scratch`.
   void run(const ops::Gemm& a, void* scratch);
   size_t scratch_bytes(const ops::Gemm& a);
 
@@ -37,9 +37,9 @@ class GemmPlans {  // one thread at a time may use it
   std::unique_ptr<Plans> plans_;
 };
 
-bool uses_gemm_blocks();  // true if f32 GEMMs run in blocks, which is where oneDNN may not use AVX-512
+bool uses_gemm_blocks();  // true if f32 GEMMs run in blocks, because oneDNN cannot use AVX-512
 
-class GemmBlocks {  // one per Context: f32 GEMMs in which a row's bits depend neither on other rows nor on the threads
+class GemmBlocks {  // computes f32 GEMMs in which a row's bits depend neither on other rows nor on the threads
  public:
   void reserve(Runtime& run, const ops::Gemm& a);
   void run(Runtime& run, const ops::Gemm& a);  // call reserve first

@@ -1,8 +1,8 @@
-// tensor/cpu/gemm/gemm_blocks.cpp: a GEMM as blocks of rows, each on one thread.
+// tensor/cpu/gemm/gemm_blocks.cpp: divides a GEMM into blocks of rows, each computed by one thread.
 //
 // oneDNN's kernels for AVX2 and SSE4.1 process six rows at a time, and use different code for 1, 2 or 3 remaining rows,
-// for a single row and for larger matrices. Because threads get any number of rows, a row's bits would depend on its
-// neighbors. With full groups of six, up to kMaxRows, every row is computed the same way.
+// for a single row and for larger matrices. Because threads may get any number of rows, a row's bits would depend on
+// the rows around it. In full groups of six rows, up to kMaxRows, every row is computed the same way.
 #include <omp.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr int64_t kStep = 6, kMaxRows = 72;  // oneDNN splits more rows, not always into full sixes
+constexpr int64_t kStep = 6, kMaxRows = 72;  // oneDNN would split more rows, not always into full groups of six
 
 ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   ops::Gemm part = a;
@@ -25,7 +25,7 @@ ops::Gemm part_of(const ops::Gemm& a, int64_t first, int64_t rows) {
   return part;
 }
 
-// Returns the same GEMM with kStep rows, in `memory`.
+// Returns the same GEMM with kStep rows, and with a and c in `memory`.
 ops::Gemm padded(const ops::Gemm& a, void* memory) {
   ops::Gemm part = a;
   part.c = Tensor(memory, {kStep, a.c.cols()});
@@ -42,7 +42,7 @@ void copy(const Tensor& from, const Tensor& to) {  // copies into the first rows
 }
 
 struct Blocks {
-  int64_t whole, rows, remaining;  // rows in full sixes; rows per block; fewer than six
+  int64_t whole, rows, remaining;  // rows in full groups of six; rows per block; remaining rows
   explicit Blocks(int64_t m) : whole(m / kStep * kStep), remaining(m - whole) {
     const int64_t share = (whole / kStep + num_threads() - 1) / num_threads() * kStep;
     rows = std::clamp(share, kStep, kMaxRows);
@@ -76,7 +76,7 @@ void GemmBlocks::reserve(Runtime& run, const ops::Gemm& a) {
 void GemmBlocks::run(Runtime& run, const ops::Gemm& a) {
   const Blocks blocks(a.c.rows());
   const bool worth_threads = a.c.numel() * (a.trans_a ? a.a.rows() : a.a.cols()) >= kWorthThreadsProduct;
-  std::exception_ptr error;  // must not leave the parallel region
+  std::exception_ptr error;  // an exception must not leave the parallel region
 #pragma omp parallel if (worth_threads)
   {
     const UseThreads one(1);

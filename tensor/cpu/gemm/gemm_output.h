@@ -1,5 +1,5 @@
-// tensor/cpu/gemm/gemm_output.h: writes a finished block of c. It adds bias and the old values, and rounds if c is
-// bf16. It writes in steps, between the multiplications of the next block.
+// tensor/cpu/gemm/gemm_output.h: writes a finished block of c: adds the bias and, if required, the old values, and
+// rounds if c is bf16. A few rows at a time are written between the multiplications of the next block.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class BlockOutput {
   }
   void finish() { write(kPanel); }
 
-  // Prefetches what accumulation will read in rows [begin, end) of the block at (row, col).
+  // Prefetches the old values that rows [begin, end) of the block at (row, col) will add.
   void fetch(int64_t row, int64_t col, int64_t begin, int64_t end) const {
     if (!a_.accumulate) return;
     const int64_t size = static_cast<int64_t>(size_of(a_.c.dtype));

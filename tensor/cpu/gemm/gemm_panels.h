@@ -1,7 +1,7 @@
 // tensor/cpu/gemm/gemm_panels.h: packs operands of large GEMMs into panels, from which tiles are loaded.
 //
-// A panel is 32 rows of the left operand, or 32 columns of the right one, over the whole depth, in blocks of
-// 32. A block is two tiles in the layout of `a` or `b` in amx.h. Elements beyond the matrix are 0.
+// The depth is the inner dimension. A panel has 32 rows of the left operand, or 32 columns of the right operand, in
+// blocks of 32 depths. A block is two tiles in the layout of `a` or `b` in amx.h. Elements beyond the matrix are 0.
 #pragma once
 
 #include "tensor/cpu/gemm/tiles.h"
@@ -17,12 +17,12 @@ constexpr int64_t round_up_to_panel(int64_t n) { return round_up_to_halves(n); }
 
 // The functions below pack one block: `rows` x `cols` elements, at most 32 x 32, of a row-major matrix.
 
-// Returns row `row` of a block, or 0 beyond it; `from` is read only inside the block.
+// Returns row `row` of a block, or 0 beyond the block. Reads `from` only inside the block.
 inline HalfRow block_row(const BFloat16* from, int64_t stride, int64_t row, int64_t rows, int64_t cols) {
   return row < rows ? load_halves(from + row * stride, cols) : HalfRow{};
 }
 
-// Packs a left operand, rows unchanged.
+// Packs a left operand without changing the rows.
 inline void pack_rows(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to) {
   for (int64_t i = 0; i < kPanel; ++i) store_halves(block_row(from, stride, i, rows, cols), to + i * kTileHalves);
 }
@@ -37,10 +37,10 @@ inline void pack_columns(const BFloat16* from, int64_t stride, int64_t rows, int
   }
 }
 
-// These pack operands whose rows run along the depth: `rows` of them, at most 32, for all panels. A panel's block is
-// `panel_stride` after the previous panel's block. Memory is read sequentially along the rows.
+// The next two functions pack a matrix with one row per depth: `rows` depths, at most 32, for all panels. A panel's
+// block begins `panel_stride` elements after the previous panel's block. Each row is read sequentially.
 
-// Packs a right operand, with two depths next to each other.
+// Packs a right operand: the elements of two depths alternate.
 inline void pack_row_pairs(const BFloat16* from, int64_t stride, int64_t rows, int64_t cols, BFloat16* to,
                            int64_t panel_stride) {
   for (int64_t i = 0; i < kPanel; i += 2, to += kTileHalves) {

@@ -2,8 +2,8 @@
 // with four tiles.
 //
 // For 32 depths, a block loads two tiles of each operand for four multiplications of 16 cycles each. They hide the
-// loads if the right operand's panel stays in the first-level cache. So 512 of its depths (32 KiB) are used at a time,
-// and the left operand bypasses that cache. A finished block is rounded and written while the next one is multiplied.
+// loads if the right operand's panel is in the L1 cache. So 512 depths of the panel (32 KiB) are used at a time, and
+// the left operand bypasses the L1 cache. A finished block is written while the next block is multiplied.
 #include "tensor/cpu/gemm/gemm_tiles.h"
 
 #if defined(__AVX512BW__)
@@ -20,14 +20,14 @@ namespace weft::cpu {
 
 namespace {
 
-constexpr int64_t kDepthBlock = 512;                // depths of a panel that stay in the first cache
+constexpr int64_t kDepthBlock = 512;                // depths of a panel that stay in the L1 cache
 constexpr int64_t kDepthGroup = 4 * kDepthBlock;    // depths summed before moving to the next columns
-constexpr int64_t kLeftInCache = int64_t{1} << 19;  // elements of the left operand that stay in the second cache
+constexpr int64_t kLeftInCache = int64_t{1} << 19;  // elements of the left operand that stay in the L2 cache
 
 struct Layout {            // layout of a GEMM and its scratch memory
   int64_t m, n, k, depth;  // depth: k rounded up to full blocks
   int64_t row_block, row_blocks, col_groups, panels_per_group;
-  bool packs_left;  // otherwise its tiles are loaded from the matrix, except for the last rows
+  bool packs_left;  // if false, left tiles are loaded from the matrix, except for the last rows
   size_t right_bytes, thread_bytes, left_bytes, bytes;  // right panels; per thread: left panels, then sums
 };
 
@@ -55,8 +55,7 @@ Layout layout_of(const ops::Gemm& a) {
 
 int64_t rest(int64_t all, int64_t begin) { return std::min(kPanel, all - begin); }
 
-// Packs all of the right operand with the threads of a parallel region, and ends with a barrier. Rows along the depth
-// are read in order.
+// Packs the right operand with all threads of the parallel region, and ends with a barrier. Each row is read in order.
 void pack_right(const Tensor& matrix, bool transposed, BFloat16* to) {
   const auto* b = matrix.ptr<BFloat16>();
   const int64_t k = transposed ? matrix.cols() : matrix.rows(), n = transposed ? matrix.rows() : matrix.cols();
@@ -92,12 +91,12 @@ void pack_left(const ops::Gemm& a, const Layout& l, int64_t begin, int64_t end, 
   }
 }
 
-struct LeftRows {  // location of a block's 32 rows of the left operand
+struct LeftRows {  // where a block's 32 rows of the left operand are in memory
   const BFloat16* data;
   int64_t block_stride, second_tile, row_bytes;
 };
 
-// Adds to the four tiles of sums; `step` is called after each block of depth.
+// Adds products to the four tiles of sums, and calls step(i) after block i of 32 depths.
 template <typename Step>
 inline void multiply(const LeftRows& left, const BFloat16* b, int64_t first, int64_t blocks, const Step& step) {
   const BFloat16* a = left.data + first * left.block_stride;
@@ -133,11 +132,11 @@ inline void store_sums(float* to) {
   tile_store<3>(to + 3 * kTileSums, kTileBytes);
 }
 
-struct Task {  // rows and panels of c
+struct Task {  // the rows and panels of c that one thread computes
   int64_t first_row, last_row, first_panel, last_panel;
 };
 
-// Packs the task's rows if l.packs_left; otherwise its last rows if they do not fill a panel.
+// Packs all rows of the task if l.packs_left, otherwise only the last rows if they do not fill a panel.
 void pack_left(const ops::Gemm& a, const Layout& l, const Task& t, BFloat16* packed) {
   if (l.packs_left)
     pack_left(a, l, t.first_row, t.last_row, packed);
@@ -156,7 +155,7 @@ void multiply_task(const ops::Gemm& a, const Layout& l, const BFloat16* right, c
                    float* sums) {
   pack_left(a, l, t, packed);
   BlockOutput output(a);
-  float* const finished = sums;  // the last block's sums, written while the next block is multiplied
+  float* const finished = sums;  // the previous block's sums, written while the next block is multiplied
   float* const partial = sums + kBlockSums;
   const int64_t num_rows = (t.last_row - t.first_row + kPanel - 1) / kPanel;
   for (int64_t group = 0; group < l.depth; group += kDepthGroup) {

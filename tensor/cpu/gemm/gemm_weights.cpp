@@ -17,8 +17,8 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kPanelVecs = 3, kPanelCols = kPanelVecs * kLanes;
-constexpr int64_t kRowsAtOnce = kBlockRows;  // 24 or 12 sums, three vectors of the panel, and one factor at a time
-constexpr int64_t kRowsOfTask = 64;          // rows processed while a panel is in a near cache
+constexpr int64_t kRowsAtOnce = kBlockRows;  // the registers hold 24 or 12 sums, three panel vectors, a factor
+constexpr int64_t kRowsOfTask = 64;          // rows multiplied while a panel is in the L1 or L2 cache
 
 #if defined(__AVX512BW__)
 bool multiplies_halves() {
@@ -31,10 +31,10 @@ bool multiplies_halves() { return false; }
 
 int64_t panels(int64_t n) { return (n + kPanelCols - 1) / kPanelCols; }
 
-// Returns the columns of a panel in memory: full vectors.
+// Returns the number of columns that a panel has in memory, in full vectors.
 int64_t width_of(int64_t panel, int64_t n) { return round_up_to_lanes(std::min(kPanelCols, n - panel * kPanelCols)); }
 
-// Column `col` of a panel is row `col` of W. A depth's columns are adjacent; in bf16 they are pairs of two depths.
+// Column `col` of a panel is row first + col of W. A depth's columns are adjacent. In bf16, two depths alternate.
 template <typename T>
 void pack_panel(const Tensor& w, int64_t panel, T* to) {
   constexpr int64_t kTogether = std::is_same_v<T, BFloat16> ? 2 : 1;

@@ -1,4 +1,4 @@
-// tensor/cpu/gemm/small_gemm.h: matmuls for attention, of matrices that fit the nearest caches, without set-up cost.
+// tensor/cpu/gemm/small_gemm.h: computes matmuls of small matrices for attention, without setup cost.
 //
 // Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be copied.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace weft::cpu {
 
-// Uses the widest vectors, and as many rows of two vectors as leave registers for the operands.
+// Vectors are as wide as possible. Blocks of kBlockRows rows and two vectors leave registers for the operands.
 #if defined(__AVX512F__)
 inline constexpr int64_t kLanes = 16, kBlockRows = 8;
 #elif defined(__AVX__)
@@ -29,7 +29,7 @@ typedef uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(uint32_t))))
 
 constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
-// Loads the first `count` lanes. A whole vector, the usual case, is one instruction.
+// Loads the first `count` lanes; the others are 0. A full vector, the usual case, is one instruction.
 inline Vec load(const float* from, int64_t count = kLanes) {
   if (count == kLanes) return *reinterpret_cast<const UnalignedVec*>(from);
   Vec v = {};
@@ -57,7 +57,7 @@ inline void store(const Vec& v, float* to, int64_t count = kLanes) {
 }
 
 template <bool kTransposed>
-struct SmallA {  // [m, k], or [k, m] in memory; separate types, because loops are faster when compiled for each
+struct SmallA {  // [m, k], or [k, m] in memory; two types, because loops compiled for each are faster
   const float* data;
   int64_t ld;
   const float& operator()(int64_t i, int64_t j) const { return kTransposed ? data[j * ld + i] : data[i * ld + j]; }
@@ -118,7 +118,7 @@ inline void small_gemm_rows(int64_t rows, int64_t k, SmallA<kTransposed> a, Smal
   }
 }
 
-// Computes c[m, n] = a[m, k] b[k, n], or +=.
+// Computes c[m, n] = a[m, k] b[k, n], or adds to c.
 template <bool kTransposed>
 inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c) {
   for (int64_t col = 0; col < n; col += 2 * kLanes) {
@@ -137,8 +137,8 @@ inline void small_gemm(int64_t m, int64_t n, int64_t k, SmallA<kTransposed> a, S
   }
 }
 
-// Returns in[rows, cols] itself if it is f32 and its columns fill vectors, else a copy in `space` [rows, cols rounded
-// up], padded with 0.
+// Returns in[rows, cols] itself if it is f32 and its columns fill vectors. Otherwise returns a copy in `space`, with
+// columns of 0 up to full vectors.
 template <typename T>
 inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* space) {
   if constexpr (std::is_same_v<T, float>) {
@@ -153,8 +153,8 @@ inline SmallB padded(const T* in, int64_t in_row, int64_t rows, int64_t cols, fl
   return {space, ld};
 }
 
-// Transposes a square block of kLanes rows. Each stage swaps, between row i and row i + distance, the halves
-// that are off the diagonal of their square.
+// Runs one stage of the transposition of a square block of kLanes rows. For each pair of rows i and i + kDistance, it
+// swaps the halves that are off the diagonal.
 template <int kDistance, size_t... kLane>
 inline void transpose_stage(Vec* rows, std::index_sequence<kLane...>) {
   typedef int32_t Mask __attribute__((vector_size(kLanes * sizeof(int32_t))));
@@ -174,7 +174,7 @@ inline void transpose_block(Vec* rows) {
   if constexpr (kDistance > 1) transpose_block<kDistance / 2>(rows);
 }
 
-// Sets out[cols, ld] to the transpose of in[rows, cols]; columns up to ld are 0.
+// Sets out[cols, ld] to the transpose of in[rows, cols], and its other columns up to ld to 0.
 template <typename T>
 void pack_transposed(const T* in, int64_t in_row, int64_t rows, int64_t cols, float* out, int64_t ld) {
   for (int64_t r = 0; r < rows; r += kLanes) {

@@ -1,8 +1,7 @@
-// tensor/cpu/gemm/tile_product.h: matmuls for attention, of small bf16 matrices on AMX tiles: packing, multiplying,
-// rounding.
+// tensor/cpu/gemm/tile_product.h: packs, multiplies and rounds small bf16 matrices on AMX tiles, for attention.
 //
 // Operands are padded with 0 to full tiles, so no remainders are left. `a` is stored by rows. `b` is stored in tiles of
-// 32 rows x 16 columns, the tiles of one column consecutive.
+// 32 rows x 16 columns, where the tiles of the same columns are consecutive.
 #pragma once
 
 #include "tensor/cpu/gemm/tiles.h"
@@ -19,7 +18,7 @@ inline void pack_a(const BFloat16* in, int64_t in_row, int64_t rows, int64_t col
       store_halves(r < rows ? load_halves(in + r * in_row + c, cols - c) : HalfRow{}, a + r * ld + c);
 }
 
-// Packs a pair of b's rows, of which `kRows` exist. Tiles of neighboring columns are `column` elements apart.
+// Packs two rows of b, of which only `kRows` exist. Tiles of neighboring columns are `column` elements apart.
 template <int kRows>
 inline void pack_b_pair(const BFloat16* in, int64_t in_row, int64_t cols, BFloat16* to, int64_t column) {
   for (int64_t c = 0; c < cols; c += kTileHalves, to += 2 * column) {
@@ -56,7 +55,7 @@ struct TileA {
 };
 struct TileB {
   const BFloat16* data;
-  int64_t rows;  // rows in all of b: the distance between columns of tiles
+  int64_t rows;  // number of rows in b, the distance between columns of tiles
 };
 
 // Computes kRows x kCols tiles of c.
@@ -96,7 +95,7 @@ inline void tile_product_block(int64_t k, TileA a, TileB b, SmallC c) {
   if constexpr (kTwoRows && kTwoCols) tile_store<3>(last, c_bytes);
 }
 
-// Computes c[m, n] = a[m, k] b[k, n], or +=, with m and n rounded up to 16, k to 32. REQUIRES: a TileConfig.
+// Computes c[m, n] = a[m, k] b[k, n], or adds to c. m and n are rounded up to 16, k to 32. REQUIRES: a TileConfig.
 inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, SmallC c) {
   for (int64_t col = 0; col < n; col += 2 * kTileFloats)
     for (int64_t row = 0; row < m; row += 2 * kTileRows) {
@@ -111,7 +110,7 @@ inline void tile_product(int64_t m, int64_t n, int64_t k, TileA a, TileB b, Smal
     }
 }
 
-// Rounds `in` into out[rows, cols].
+// Rounds f32 `in` to bf16 in out[rows, cols].
 inline void round_rows(const float* in, int64_t ld, int64_t rows, int64_t cols, BFloat16* out, int64_t out_row) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0; c < cols; c += kTileHalves) {

@@ -1,5 +1,4 @@
-// tensor/cpu/gemm/tiles.h: rows of bf16 in registers on their way to and from tiles: load, interleave,
-// transpose, round.
+// tensor/cpu/gemm/tiles.h: loads, interleaves, transposes and rounds rows of bf16 in registers, for tiles.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +31,8 @@ inline void store_halves(HalfRow row, BFloat16* to, int64_t count = kTileHalves)
   _mm512_mask_storeu_epi16(to, first_lanes(count), reinterpret_cast<__m512i>(row));
 }
 
-// Rounds to nearest, ties to even; subnormals become 0. Every processor with tiles has this instruction, whatever the
-// kernels are compiled for.
+// Rounds to nearest, ties to even; subnormals become 0. Every processor with tiles has this instruction, even if the
+// kernels are compiled without it.
 inline HalfRow round_to_halves(Vec low, Vec high) {
   HalfRow rounded;
   asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(rounded) : "v"(low), "v"(high));
@@ -50,7 +49,7 @@ inline HalfRow interleave(HalfRow a, HalfRow b) {
   return interleave<kUpper>(a, b, std::make_index_sequence<kTileHalves>());
 }
 
-// Interleaves the lower half of a row with the upper one.
+// Interleaves the lower half of a row with its upper half.
 template <size_t... kLane>
 inline HalfRow interleave_halves(HalfRow row, std::index_sequence<kLane...>) {
   return __builtin_shuffle(row, HalfRow{(kLane / 2 + kLane % 2 * kTileHalves / 2)...});

@@ -1,4 +1,4 @@
-// tensor/cuda/attention/attention.cpp: the limit on head sizes.
+// tensor/cuda/attention/attention.cpp: checks the size of attention heads.
 #include "tensor/cuda/attention/attention.h"
 
 #include <fmt/format.h>

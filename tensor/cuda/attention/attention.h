@@ -1,4 +1,4 @@
-// tensor/cuda/attention/attention.h: the head sizes that attention's kernels are compiled for.
+// tensor/cuda/attention/attention.h: limits the size of attention heads, because kernels are compiled for each size.
 #pragma once
 
 #include <cstdint>

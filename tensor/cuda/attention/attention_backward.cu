@@ -1,11 +1,11 @@
-// tensor/cuda/attention/attention_backward.cu: attention gradients; probabilities are recomputed from the saved lse.
+// tensor/cuda/attention/attention_backward.cu: computes attention gradients, and recomputes probabilities from lse.
 //
 // With P the probabilities, M the dropout factors, dP = dY V^T, and * elementwise:  dV = (P * M)^T dY,
 // dS = scale P * (dP * M - delta) with delta = rowsum(dY * Y),  dQ = dS K,  dK = dS^T Q.
 //
-// A block takes pieces of the work (tensor/op/attention_pieces.h) for one head of keys. Each warp owns a tile of 16
-// queries, for which it computes P * M, dS and dQ, and then a tile of 16 keys, for which it sums dK and dV over what
-// all warps computed. A row's sums and their order depend only on its sentence: tiles are counted from its first row.
+// A block takes pieces of the work (tensor/op/attention_pieces.h) for one head of k and v. Each warp computes P * M, dS
+// and dQ for a tile of 16 queries. Then it sums dK and dV for a tile of 16 keys over the results of all warps. A row's
+// sums and their order depend only on the sentence, because tiles are counted from the sentence's first row.
 #include "tensor/cuda/attention/attention_dropout.cuh"
 #include "tensor/cuda/attention/attention_tile.cuh"
 #include "tensor/cuda/exponential.cuh"
@@ -31,20 +31,20 @@ struct Backward {
   Dropout dropout;
 };
 
-// Rows of one sentence, from a multiple of kTileRows on. A tile without rows does not belong to a sentence.
+// Up to kTileRows rows of a sentence, from a multiple of kTileRows on. A tile without rows belongs to no sentence.
 struct Tile {
   int sentence = -1, position = 0, row = 0, count = 0;
   __device__ uint32_t rows() const { return (1u << count) - 1u; }  // one bit per row
 };
 
-// True if queries see at least some of the keys. Positions are multiples of kTileRows on both sides.
+// Returns true if any query sees any key. The positions of both tiles are multiples of kTileRows.
 __device__ inline bool sees(const Tile& queries, const Tile& keys, bool causal) {
   return queries.sentence == keys.sentence && queries.sentence >= 0 && (!causal || keys.position <= queries.position);
 }
 
-constexpr unsigned kMaxPieces = 4096;  // blocks that start at once; a grid has at most 65,535 blocks in y
+constexpr unsigned kMaxPieces = 4096;  // blocks that start at once; a grid allows 65,535 blocks in y
 
-// In f32 there is room for half of a piece.
+// In f32, shared memory has room for only half of a piece.
 template <typename T>
 inline constexpr int kTiles = ops::AttentionPieces::kTiles / (sizeof(T) / 2);
 
@@ -58,26 +58,25 @@ struct alignas(16) BackwardTiles {
   Tile queries[kTiles<T>], keys[kTiles<T>];
 };
 
-// What a block computes at once: gradients of queries, of keys, or of both if it has room for all rows of its sentences
-// and a single query head reads the keys. (Sums over several heads would need registers that leave room for fewer
-// blocks.)
+// What a block computes at once: gradients of queries, of keys, or of both. Both need memory for all rows of the
+// sentences, and one query head per head of keys. (Sums over more heads would use too many registers.)
 struct Part {
   int4 sentences;  // -1: no sentence
-  int first;       // row of each sentence from which the part owns rows
+  int first;       // the first row of each sentence for which the part computes gradients
   bool d_queries, d_keys;
-  bool fits;  // whether the other side's rows also fit
+  bool fits;  // true if there is memory for all rows of the other side
 };
 
 __device__ inline int sentence_of(const int4& piece, int i) {
   return i == 0 ? piece.x : i == 1 ? piece.y : i == 2 ? piece.z : piece.w;
 }
 
-// The parts of a piece. With room for fewer rows, each sentence is its own piece.
+// The parts of a piece. If there is memory for fewer rows, each sentence has its own parts.
 template <int kRows>
 struct Parts {
   static constexpr int kTimes = ops::AttentionPieces::kRows / kRows;
   int4 piece;
-  bool shared;  // whether sentences share a piece
+  bool shared;  // true if sentences share the piece
   int group;
 
   __device__ int count() const {
@@ -91,7 +90,7 @@ struct Parts {
   }
 };
 
-// Returns tile `tile` of the sentences' tiles, which start at their row `first`. All loads start at once.
+// Returns tile number `tile` of the sentences, each divided into tiles from its row `first`. All loads start at once.
 __device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences, int first, int tile) {
   constexpr int kMax = ops::AttentionPieces::kTiles;
   int begin[kMax], end[kMax];
@@ -110,7 +109,7 @@ __device__ inline Tile find_tile(const SentenceRows& rows, const int4& sentences
   return found;
 }
 
-// The rows of a part's other side that it holds at once, per query head of the group.
+// Divides the other side of a part into steps of `rows` rows, for each query head of the group.
 struct Steps {
   int begin = 0, count = 1;  // the first row, and the number of steps per head
   template <typename T>
@@ -126,7 +125,7 @@ struct Steps {
   }
 };
 
-// Y of the warp's queries. Loads start, but nothing waits for them yet.
+// Y of the warp's queries. The constructor starts the loads but does not wait for them.
 template <typename T, int kHead>
 struct RowsOfY {
   Packet<T> packets[kTileRows / LanePackets<T, kHead>::kRowsAtOnce];
@@ -150,7 +149,7 @@ struct RowsOfY {
   }
 };
 
-// The lse of the lane's two rows of queries.
+// The lse of the two rows of queries that a lane has.
 struct RowLse {
   float v[2];
   template <typename T>
@@ -200,7 +199,7 @@ __device__ inline void score_gradients(const Tile& queries, const Tile& keys, bo
   }
 }
 
-// Computes P * M, dS and, if they are wanted, the terms of dQ, for the warp's queries and all keys of the step.
+// Computes P * M, dS and, if `d_queries`, the terms of dQ, for the warp's queries and all keys of the step.
 template <typename T, int kHead>
 __device__ inline void differentiate_queries(const Backward<T>& a, const DropoutMask& dropout, const Queries& queries,
                                              BackwardTiles<T, kHead>& tiles, bool d_queries, Accumulators<kHead>& d_q) {
@@ -242,7 +241,7 @@ __device__ inline void differentiate_keys(const Tile& keys, bool causal, const B
   }
 }
 
-// Finds the tiles of a step: the part's own rows and, on the other side, those from `other` on.
+// Finds the tiles of a step: the part's own rows and, on the other side, the rows from `other` on.
 template <typename T, int kHead>
 __device__ inline void find_tiles(const Backward<T>& a, const Part& part, int other, BackwardTiles<T, kHead>& tiles) {
   const int i = static_cast<int>(threadIdx.x);
@@ -261,7 +260,7 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
   const Steps steps(a, part, kRows);
   Tile keys;
   Accumulators<kHead> d_first, d_v;  // d_first: dQ, which is stored before dK starts, or dK
-  // One loop covers heads and steps: with two, ptxas uses so many registers that fewer blocks fit on an SM.
+  // One loop covers heads and steps. With two loops, ptxas uses so many registers that fewer blocks fit on an SM.
   int head = kv_head * a.group;
   for (int n = 0, step = 0; n < a.group * steps.count; ++n, ++step) {
     if (step == steps.count) step = 0, ++head;
@@ -294,7 +293,7 @@ __device__ inline void differentiate(const Backward<T>& a, const DropoutMask& dr
   store_rows(d_v, keys.rows(), tiles.v + own, a.d_v.at(kv_head), keys.row);
 }
 
-// Clears rows without a sentence, one per thread.
+// Sets rows that belong to no sentence to 0, one row per thread.
 template <typename T>
 __device__ inline void clear_unused_rows(const Head<T>& head, const int32_t* sentence_of_row, int num_rows) {
   const int threads = static_cast<int>(gridDim.y * blockDim.x);
@@ -356,9 +355,9 @@ void attention_backward(Context& ctx, const ops::AttentionBackward& a) {
                                  .dropout = a.dropout};
     for_head_size(a.q.cols() / a.heads, [&](auto head) {
       using Tiles = BackwardTiles<T, decltype(head)::value>;
-      // The host that records a graph does not know the pieces of later blocks. So there are as many thread blocks as
-      // text usually has pieces, and each takes every gridDim.y-th piece. All heads of the first piece, which takes
-      // longest, start first.
+      // A host that records a graph does not know the pieces of later data blocks. Therefore it starts as many thread
+      // blocks as text usually has pieces, and each takes every gridDim.y-th piece. All heads of the first piece, which
+      // takes longest, start first.
       const dim3 grid(static_cast<unsigned>(kv_heads),
                       std::min(blocks_for(a.q.rows() + a.k.rows(), ops::AttentionPieces::kRows), kMaxPieces));
       launch(ctx, "attention_backward", attention_backward_kernel<T, decltype(head)::value>, grid,

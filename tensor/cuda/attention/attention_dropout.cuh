@@ -1,5 +1,5 @@
-// tensor/cuda/attention/attention_dropout.cuh: the dropout mask of a warp's tile. Two lanes compute the Philox bits of
-// a query's keys, and all exchange them.
+// tensor/cuda/attention/attention_dropout.cuh: computes the dropout mask of a warp's tile. Two lanes compute the bits
+// of a query's keys, and all lanes exchange these bits.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace weft::cuda::attention {
 // Returns a mask for kCount elements: bit i is set if element first + i is kept.
 template <int kCount>
 __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t first) {
-  constexpr int kGroups = kCount / DropoutMask::kGroup + 1;  // max number of groups that they touch
+  constexpr int kGroups = kCount / DropoutMask::kGroup + 1;  // max number of groups with these elements
   const uint32_t threshold = dropout.threshold();
   uint32_t kept = 0;
   for (int group = 0; group < kGroups; ++group) {
@@ -26,7 +26,7 @@ __device__ inline uint32_t kept_elements(const DropoutMask& dropout, uint64_t fi
   return kept >> (first % DropoutMask::kGroup) & ((1u << kCount) - 1u);
 }
 
-// The kept elements among a lane's elements of Accumulators of up to 64 columns.
+// Tells which of a lane's elements are kept, in Accumulators of up to 64 columns.
 struct Kept {
   uint32_t bits = 0;
   __device__ static Kept all() { return {0xFFFFFFFFu}; }
@@ -34,7 +34,7 @@ struct Kept {
   __device__ bool operator()(int group, int i) const { return bits >> (4 * group + i) & 1u; }
 };
 
-// The tile has kTileRows queries by kKeys keys; `query` is the mask row of its first query.
+// Returns the mask of kTileRows queries x kKeys keys. `query` and `key` are its first row and column in the full mask.
 template <int kKeys>
 __device__ inline Kept kept_of_queries(const DropoutMask& dropout, int64_t query, int64_t key) {
   static_assert(kTileRows == 16, "two lanes per query");

@@ -1,5 +1,5 @@
-// tensor/cuda/attention/attention_forward.cu: attention of packed sentences in one pass over the keys (online
-// softmax: Milakov & Gimelshein 2018; Dao et al. 2022). A warp owns a tile of queries; scores stay in its
+// tensor/cuda/attention/attention_forward.cu: computes attention of packed sentences in one pass over the keys (online
+// softmax: Milakov & Gimelshein 2018; Dao et al. 2022). Each warp processes a tile of queries, and keeps the scores in
 // registers.
 #include <limits>
 
@@ -31,13 +31,13 @@ struct alignas(16) ForwardTiles {
   T q[kTileRows * kStride<T, kHead>], k[kChunk * kStride<T, kHead>], v[kChunk * kStride<T, kHead>];
 };
 
-// The softmax of a lane's two rows over the keys seen so far. Sums cover the lane's own columns.
+// The softmax of a lane's two rows over the keys seen so far. `sum` covers only the lane's own columns.
 struct OnlineSoftmax {
   float max[2] = {-std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
   float sum[2] = {0, 0};
 
-  // Turns the scores of a chunk of keys into e^(score - max). A row sees `visible` keys of the chunk. Earlier
-  // sums, here and in y, are rescaled to the new maximum.
+  // Turns the scores of a chunk of keys into e^(score - max). Row i sees visible[i] keys of the chunk. Earlier sums,
+  // here and in y, are rescaled to the new maximum.
   template <typename T, int kHead>
   __device__ void add(Accumulators<kChunk>& s, const int (&visible)[2], float scale, Accumulators<kHead>& y) {
     for (int row = 0; row < 2; ++row) {
@@ -70,8 +70,8 @@ struct OnlineSoftmax {
   __device__ static float larger(float a, float b) { return a > b ? a : b; }
 };
 
-// Multiplies the probabilities of a chunk of keys by their dropout factors; `query` and `key` are the mask's row and
-// column of the first one.
+// Multiplies the probabilities of a chunk of keys by their dropout factors. `query` and `key` are the mask's row and
+// column of the first probability.
 __device__ inline void apply_dropout(const DropoutMask& dropout, int64_t query, int64_t key, Accumulators<kChunk>& p) {
   const Kept kept = kept_of_queries<kChunk>(dropout, query, key);
   for (int group = 0; group < kChunk / 8; ++group) {
@@ -79,7 +79,7 @@ __device__ inline void apply_dropout(const DropoutMask& dropout, int64_t query, 
   }
 }
 
-// Divides y by the sums of the rows, and saves their lse.
+// Divides each row of y by the row's sum, and saves the row's lse.
 template <typename T, int kHead>
 __device__ inline void normalize(const Forward<T>& a, const Visit& visit, int first, int num_keys,
                                  const OnlineSoftmax& softmax, Accumulators<kHead>& y) {
@@ -164,7 +164,7 @@ void attention_forward(Context& ctx, const ops::AttentionForward& a) {
                                 .k_rows = SentenceRows(a.k_rows),
                                 .num_sentences = static_cast<int>(a.q_rows.begin.numel()),
                                 .num_queries = static_cast<int>(a.q.rows()),
-                                // In decoding each query is its own sentence, so that none waits for another.
+                                // In decoding, a sentence has one query. With a tile per query, none waits for others.
                                 .tile_rows = a.q_rows.longest == 1 ? 1 : kTileRows,
                                 .group = static_cast<int>(group),
                                 .causal = a.causal,

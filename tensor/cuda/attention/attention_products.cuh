@@ -1,6 +1,6 @@
-// tensor/cuda/attention/attention_products.cuh: the matmuls of attention, on tiles in shared memory: bf16 and f16 on
-// tensor cores, f32 with fused multiply-adds. Both leave results on the lanes in the layout of mma.cuh, so the softmax
-// between the matmuls is written once.
+// tensor/cuda/attention/attention_products.cuh: computes the matmuls of attention on tiles in shared memory: bf16 and
+// f16 on tensor cores, f32 with fused multiply-adds. Both distribute results over the lanes in the layout of mma.cuh,
+// so the softmax between the matmuls needs only one version.
 //
 // The order of a sum's terms does not depend on the row's place in a tile. Padding rows and columns are 0, so they do
 // not change sums.
@@ -15,10 +15,10 @@
 
 namespace weft::cuda::attention {
 
-inline constexpr int kTileRows = 16;  // rows owned by a warp
-inline constexpr int kChunk = 32;     // rows of the other side that it holds at once
+inline constexpr int kTileRows = 16;  // rows that a warp processes
+inline constexpr int kChunk = 32;     // rows of the other side that a warp holds at once
 
-// The stride between rows of a tile in shared memory. 16 bytes of padding put the same 16 bytes of 8 rows into
+// The stride between rows of a tile in shared memory. With 16 bytes of padding, the same columns of 8 rows are in
 // different banks.
 template <typename T, int kHead>
 inline constexpr int kStride = kHead + Packet<T>::kSize;
@@ -35,7 +35,7 @@ struct Accumulators {
 __device__ inline int row_of(int i) { return lane_id() / 4 + 8 * (i / 2); }
 __device__ inline int column_of(int group, int i) { return 8 * group + 2 * (lane_id() % 4) + i % 2; }
 
-// Stores two neighboring elements; `to` is aligned for both.
+// Stores two neighboring elements. REQUIRES: `to` is aligned to the pair.
 template <typename T>
 __device__ inline void store_pair(T* to, float first, float second) {
   *reinterpret_cast<uint32_t*>(to) = rounded_pair<T>(first, second);
@@ -45,7 +45,7 @@ __device__ inline void store_pair<float>(float* to, float first, float second) {
   *reinterpret_cast<float2*>(to) = make_float2(first, second);
 }
 
-// Stores the rows whose bits are set to shared memory, with `stride` elements from row to row.
+// Stores rows to shared memory, `stride` elements apart, if their bits in `rows` are set.
 template <int kColumns, typename T>
 __device__ inline void store_tile(const Accumulators<kColumns>& c, uint32_t rows, T* to, int stride) {
   for (int i = 0; i < 4; i += 2) {

@@ -1,9 +1,9 @@
-// tensor/cuda/attention/attention_tile.cuh: a warp's tile of attention: consecutive rows of one head, their
-// sentences, and copies of rows between global and shared memory.
+// tensor/cuda/attention/attention_tile.cuh: defines a warp's tile of attention (consecutive rows of one head), and
+// copies rows between global and shared memory.
 //
-// A warp owns its output: up to kTileRows rows of queries or of keys. It visits their sentences in order, and reads
-// each sentence's rows of the other side in chunks counted from the sentence's first row. So a row's sums and their
-// order do not depend on the place or the neighbors of its sentence.
+// A warp computes up to kTileRows rows of output, for queries or keys. It visits the sentences of these rows in order,
+// and reads each sentence's rows of the other side in chunks counted from the sentence's first row. So a row's sums and
+// their order depend neither on its sentence's place nor on other sentences.
 #pragma once
 
 #include <algorithm>
@@ -47,10 +47,10 @@ struct SentenceRows {
 // A sentence and its rows within a tile.
 struct Visit {
   int sentence, begin, end;
-  __device__ uint32_t rows(int first) const { return ((1u << (end - begin)) - 1u) << (begin - first); }  // bits
+  __device__ uint32_t rows(int first) const { return ((1u << (end - begin)) - 1u) << (begin - first); }  // bit per row
 };
 
-// Finds the sentences with rows in [first, last), for a whole warp. They do not share rows.
+// Finds the sentences with rows in [first, last), with all lanes of a warp. Sentences do not share rows.
 class SentencesOfTile {
  public:
   __device__ SentencesOfTile(const SentenceRows& rows, int num_sentences, int first, int last)
@@ -61,15 +61,15 @@ class SentencesOfTile {
     found_ = __ballot_sync(0xFFFFFFFFu, begin_ >= 0);
   }
 
-  // Finds the next sentence, by number or, with of_row, by row. Returns false after the last one.
+  // Finds the next sentence, in order of number or, with of_row, of rows. Returns false after the last sentence.
   __device__ bool next(Visit& visit) {
-    if (rows_.of_row != nullptr) {  // found_: rows of sentences not visited yet; begin_: start for the lane's row
+    if (rows_.of_row != nullptr) {  // found_: rows of sentences not visited yet; begin_: sentence of the lane's row
       if (found_ == 0) return false;
       const int row = __ffs(static_cast<int>(found_)) - 1, sentence = __shfl_sync(0xFFFFFFFFu, begin_, row);
       const uint32_t own = __ballot_sync(0xFFFFFFFFu, begin_ == sentence);
       visit = {sentence, first_ + row, first_ + row + __popc(own)};
       found_ &= ~own;
-    } else {  // found_: sentences with rows here, among the 32 up to next_; [begin_, end_): rows of the lane's sentence
+    } else {  // found_: which of the 32 sentences before next_ have rows here; begin_, end_: of the lane's sentence
       while (found_ == 0) {
         if (next_ >= num_sentences_ || left_ == 0) return false;
         const int mine = next_ + lane_id();
@@ -87,7 +87,7 @@ class SentencesOfTile {
     return true;
   }
 
-  __device__ uint32_t unused_rows() const { return left_; }  // after the last one: one bit per row without a sentence
+  __device__ uint32_t unused_rows() const { return left_; }  // after the last sentence: bits of rows without a sentence
 
  private:
   const SentenceRows rows_;
@@ -96,7 +96,8 @@ class SentencesOfTile {
   int begin_ = 0, end_ = 0, next_ = 0;
 };
 
-// Copies a packet of a row to `to`, which is aligned for it. Writes 0 beyond the row's end, or only 0 unless `exists`.
+// Copies a packet of a row to `to`, which must be aligned to it. Elements beyond the row's end, or all if !exists, are
+// 0.
 template <typename T>
 __device__ inline void load_packet(const Head<const T>& head, int64_t row, int col, bool exists, T* to) {
   const T* const from = head.data + row * head.stride + col;
@@ -108,7 +109,7 @@ __device__ inline void load_packet(const Head<const T>& head, int64_t row, int c
   }
 }
 
-// A lane's packets of a tile [*, kHead]: one column, and every kRowsAtOnce-th row.
+// A lane's packets of a tile [*, kHead] are in one column of packets and in every kRowsAtOnce-th row.
 template <typename T, int kHead>
 struct LanePackets {
   static constexpr int kPackets = kHead / Packet<T>::kSize, kRowsAtOnce = kWarp / kPackets;  // packets per row
@@ -116,15 +117,15 @@ struct LanePackets {
   int row = lane_id() / kPackets, col = lane_id() % kPackets * Packet<T>::kSize;
 };
 
-// Starts to load `count` rows of a head into a tile [kRows, kHead], as a group of copies; the rest of the tile is 0.
-// Eight copies per lane start at once, because the loop is unrolled, and its only branch is outside.
+// Starts to load `count` rows of a head into a tile [kRows, kHead], as a group of copies. The rest of the tile becomes
+// 0. A lane starts eight copies at once, because the loop is unrolled and free of branches.
 template <int kRows, int kHead, typename T>
 __device__ inline void load_rows(const Head<const T>& head, int row, int count, T* tile) {
   const LanePackets<T, kHead> lane;
   T* const to = tile + lane.row * kStride<T, kHead> + lane.col;
   if (head.wide) {
     const T* const from = head.data + lane.col;
-    const int stride = static_cast<int>(head.stride);  // one instruction per address, for few registers
+    const int stride = static_cast<int>(head.stride);  // 32 bits: one instruction per address, few registers
     const int rows = lane.col < head.size ? count : 0;
 #pragma unroll 8
     for (int r = 0; r < kRows; r += lane.kRowsAtOnce)
@@ -137,7 +138,7 @@ __device__ inline void load_rows(const Head<const T>& head, int row, int count, 
   end_copy_group();
 }
 
-// Stores the rows of `c` whose bits are set to rows of a head from `row` on, through the same rows of `tile`.
+// Stores the rows of `c` whose bits in `rows` are set to a head, from row `row` on, through the same rows of `tile`.
 template <int kHead, typename T>
 __device__ inline void store_rows(const Accumulators<kHead>& c, uint32_t rows, T* tile, const Head<T>& head, int row) {
   await_copies<0>();  // waits for the copies to `tile`
@@ -172,15 +173,15 @@ __device__ inline float quad_sum(float x) {
   return x + __shfl_xor_sync(0xFFFFFFFFu, x, 2);
 }
 
-// Threads per block. Its warps have their own `Tiles` in shared memory, as many as every GPU has memory for.
+// The number of threads per block. Each warp has its own `Tiles` in shared memory, whose size limits the number.
 template <typename Tiles>
 inline constexpr int kThreads = std::clamp<int>(96 * 1024 / static_cast<int>(sizeof(Tiles)), 1, 4) * kWarp;
 template <typename Tiles>
 inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 
-// Blocks per multiprocessor that the register count must allow. In half precision it is as many as the shared memory of
-// an sm_90 allows, at most kMax. Otherwise the compiler would keep the addresses of all copies of a chunk; for f32 it
-// would spill registers instead of running fewer blocks.
+// The number of blocks per multiprocessor that registers must allow. In half precision, it is the number that an
+// sm_90's shared memory allows, at most kMax, because the compiler would otherwise keep the addresses of all copies of
+// a chunk in registers. For f32 it is 1, because with more blocks the compiler would spill registers.
 template <typename T, size_t kSharedBytes, int kMax>
 inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMax);
 

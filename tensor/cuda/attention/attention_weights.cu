@@ -1,5 +1,5 @@
-// tensor/cuda/attention/attention_weights.cu: attention probabilities from queries, keys and the saved log-sum-exp. A
-// warp processes one query, and a lane every 32nd of its keys. Inspection is rare and needs no tensor cores.
+// tensor/cuda/attention/attention_weights.cu: computes attention probabilities from queries, keys and the saved lse.
+// Each warp processes a query, and each lane every 32nd key. Tensor cores are not needed, because inspection is rare.
 #include "tensor/cuda/attention/attention_tile.cuh"
 #include "tensor/elementary.h"
 

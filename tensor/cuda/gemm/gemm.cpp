@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm.cpp: ops::gemm: one cuBLASLt call if a plan covers everything requested; otherwise a
-// matmul, by cuBLASLt or our own kernel, and passes over its result.
+// tensor/cuda/gemm/gemm.cpp: computes ops::gemm in one cuBLASLt call if a plan covers everything requested. Otherwise
+// it runs a matmul, by cuBLASLt or our own kernel, and then passes over the result.
 #include "tensor/cuda/gemm/gemm.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Kind = ops::Epilogue::Kind;
 
-uint32_t alignment_of(const void* address) {  // in bytes, at most 256: cuBLASLt ignores more
+uint32_t alignment_of(const void* address) {  // in bytes, at most 256, because cuBLASLt ignores more
   constexpr uintptr_t kMax = 256;
   const auto bits = reinterpret_cast<uintptr_t>(address) | kMax;
   return static_cast<uint32_t>(bits & (~bits + 1));
@@ -45,7 +45,7 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
           .saved_alignment = alignment_of(operands.saved)};
 }
 
-// True if the bias is also in c's storage, rounded like the weights for bf16 and f16, as cuBLASLt needs it.
+// Returns true if the bias is also given in c's type, rounded like the weights, as cuBLASLt needs it.
 bool has_rounded_bias(const ops::Gemm& a) {
   constexpr uint32_t kMinAlignment = 16;  // bytes, of its vectors
   return !a.rounded_bias.empty() && a.rounded_bias.dtype == a.c.dtype &&
@@ -59,15 +59,15 @@ void reserve(Runtime& run, const ops::Gemm& a) {
   if (!a.d_bias.empty()) run.reserve(Runtime::kBias, a.d_bias.bytes());
 }
 
-// Returns the bias, or its gradient, for cuBLASLt. It overwrites a gradient, which is accumulated afterwards.
+// Returns the bias, or memory for its gradient, for cuBLASLt, which cannot accumulate. So the gradient is added later.
 Tensor bias_of(Runtime& run, const ops::Gemm& a) {
   const Tensor& t = a.d_bias.empty() ? a.bias : a.d_bias;
   if (a.d_bias.empty() && !rounds_bias(a)) return has_rounded_bias(a) ? a.rounded_bias : t;
   return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
 }
 
-// cuBLASLt's GELU uses tanh, with the hardware's approximation. It is within half a unit in the last place of f16,
-// which is not accurate enough for f32.
+// cuBLASLt's GELU uses the hardware's approximation of tanh. Its error is up to half a unit in the last place of f16,
+// which is too large for f32.
 bool has_epilogue(const ops::Gemm& a) {
   if (a.epilogue.kind == Kind::none || a.epilogue.activation == Activation::relu) return true;
   return a.epilogue.activation == Activation::gelu_tanh && a.c.dtype != DType::f32;
@@ -75,7 +75,7 @@ bool has_epilogue(const ops::Gemm& a) {
 
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key);
 
-// Makes one cuBLASLt call, if it supports everything that `a` requests and separate passes are not chosen.
+// Computes all of `a` in one cuBLASLt call. Returns false if cuBLASLt cannot, or if separate passes are chosen.
 bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (!has_epilogue(a)) return false;
   Runtime& run = runtime(ctx);
@@ -94,7 +94,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   return true;
 }
 
-// Returns the inputs of gelu or gelu_tanh, which `saved` holds, or c if nothing is saved.
+// Returns the activation's inputs, which are in `saved` or, for relu or if nothing is saved, in c.
 Tensor inputs_of(const ops::Gemm& a) {
   const Tensor& saved = a.epilogue.saved;
   if (a.epilogue.activation == Activation::relu || saved.empty()) return a.c;
@@ -123,8 +123,8 @@ void multiply_in_parts(Context& ctx, const ops::Gemm& a) {
   if (!a.d_bias.empty()) column_sum(ctx, {.x = a.a, .y = a.d_bias});
 }
 
-// Chooses the fastest of cuBLASLt's proposals. If there is an epilogue, separate passes after the fastest product
-// without it compete as well. Leaves arbitrary values in the operands that `a` writes.
+// Chooses the fastest of cuBLASLt's proposals. If there is an epilogue, another candidate is the fastest product
+// without it, followed by separate passes. Leaves arbitrary values in the operands that `a` writes.
 void tune(Context& ctx, const ops::Gemm& a, const GemmKey& key) {
   Runtime& run = runtime(ctx);
   GemmChoice best;
@@ -176,7 +176,7 @@ std::string Runtime::tune(const std::string& known, const std::function<void()>&
     work();
     gemm->set_tuning(false);
   } catch (...) {
-    gemm.reset();  // drops what it was trying
+    gemm.reset();  // drops the choice that was being timed
     throw;
   }
   return gemm->choices().text();

@@ -1,10 +1,10 @@
-// tensor/cuda/gemm/gemm.h: GEMMs with cuBLASLt; each kind is planned once and cached.
+// tensor/cuda/gemm/gemm.h: computes GEMMs with cuBLASLt. Each kind of GEMM (GemmKey) is planned once and cached.
 //
-// A plan's algorithm is the first that cuBLASLt's heuristic proposes, with cuBLASLt's epilogue where it has one. That
-// depends only on the GEMM, the library and the GPU's model, so ranks and resumed runs compute the same bits. Tuning
-// (Context::Runtime::tune) times all proposals, and our own passes against the epilogue. Repeated tuning may choose
-// differently, so a run keeps its choices (gemm_choices.h). Either way sums have one fixed order, and f32 is multiplied
-// as f32, not as TF32.
+// By default, a plan uses the first algorithm that cuBLASLt's heuristic proposes, and cuBLASLt's epilogue if there is
+// one. This choice depends only on the GEMM, the library and the GPU's model, so ranks and resumed runs compute the
+// same bits. Tuning (Context::Runtime::tune) times all proposals, and our own passes against the epilogue. Another
+// tuning may choose differently, so a run keeps its choices (gemm_choices.h). With any choice, sums have a fixed order,
+// and f32 is multiplied as f32, not as TF32.
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ class GemmPlans {  // per GPU; one thread at a time may use it
   GemmPlans(const GemmPlans&) = delete;
   GemmPlans& operator=(const GemmPlans&) = delete;
 
-  // Returns cuBLASLt's plan for all of `key` in one call, made on first use, or nullptr if there is none or separate
-  // passes are chosen.
+  // Returns the plan for one cuBLASLt call that computes all of `key`, and makes the plan on first use. Returns nullptr
+  // if cuBLASLt has no algorithm or separate passes are chosen.
   GemmPlan* find(const GemmKey& key, const GemmOperands& operands, const GemmQueue& queue);
   cublasLtHandle_t library() const { return library_; }
 

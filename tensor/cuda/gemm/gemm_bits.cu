@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm_bits.cu: relu after a GEMM and its gradient, with one bit per element, if no cuBLASLt algorithm
-// fuses it. The bits have cuBLASLt's layout: column j of a row is bit j % 8 of byte j / 8.
+// tensor/cuda/gemm/gemm_bits.cu: computes relu after a GEMM, and its gradient, if no cuBLASLt algorithm does. relu
+// saves one bit per element, in cuBLASLt's layout: column j of a row is bit j % 8 of byte j / 8.
 #include "tensor/cuda/gemm/gemm_plan.h"
 #include "tensor/cuda/groups.cuh"
 #include "tensor/math.h"

@@ -1,8 +1,8 @@
-// tensor/cuda/gemm/gemm_choices.h: the fastest way to compute each GEMM, timed once and kept as text (train.tune_gemm).
+// tensor/cuda/gemm/gemm_choices.h: stores the fastest way to compute each GEMM, timed once, as text (train.tune_gemm).
 //
-// The text's first line names the format, the GPU's model and the version of cuBLASLt, because a proposal's number
-// means nothing elsewhere. Each further line contains a GEMM, a tab, the number of the proposal, a tab, and `fused` or
-// `separate`.
+// The text's first line names the format, the GPU's model and the version of cuBLASLt, because other GPUs or versions
+// number their proposals differently. Each further line contains a GEMM, a tab, the number of the proposal, a tab, and
+// `fused` or `separate`.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 namespace weft::cuda {
 
 struct GemmChoice {
-  size_t proposal = 0;    // the index of an algorithm among those that cuBLASLt proposes
-  bool separate = false;  // our own passes follow the product, instead of cuBLASLt's epilogue
+  size_t proposal = 0;    // the index of an algorithm in cuBLASLt's list of proposals
+  bool separate = false;  // true if our own passes replace cuBLASLt's epilogue
 };
 
 class GemmChoices {
  public:
-  // Makes no choices if the text is empty or its first line differs. Throws an io Error if the text is corrupt.
+  // Ignores a text whose first line does not match this GPU and cuBLASLt. Throws an io Error if the text is corrupt.
   explicit GemmChoices(const std::string& text);
   std::string text() const;
 

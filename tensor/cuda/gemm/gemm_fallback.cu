@@ -1,5 +1,5 @@
-// tensor/cuda/gemm/gemm_fallback.cu: any GEMM without a cuBLASLt algorithm, in tiles of 16 x 16 results. One thread
-// sums each result in the order of the inner dimension, in f32.
+// tensor/cuda/gemm/gemm_fallback.cu: computes GEMMs for which cuBLASLt has no algorithm, in tiles of 16 x 16 results.
+// One thread sums each result in the order of the inner dimension, in f32.
 #include "tensor/cuda/launch.cuh"
 #include "tensor/half.h"
 

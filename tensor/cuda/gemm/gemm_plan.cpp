@@ -1,4 +1,4 @@
-// tensor/cuda/gemm/gemm_plan.cpp: descriptors and layouts of a GEMM, and the algorithm that cuBLASLt proposes for it.
+// tensor/cuda/gemm/gemm_plan.cpp: describes a GEMM to cuBLASLt, and takes one of the algorithms that cuBLASLt proposes.
 #include "tensor/cuda/gemm/gemm_plan.h"
 
 #include <array>
@@ -33,7 +33,7 @@ void set(cublasLtMatmulPreferenceOpaque_t& preference, cublasLtMatmulPreferenceA
 cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
   using Kind = ops::Epilogue::Kind;
   constexpr cublasLtEpilogue_t kActivations[2][2][2] = {
-      // [relu or not][what is saved][bias]
+      // [relu][saves][bias]
       {{CUBLASLT_EPILOGUE_GELU, CUBLASLT_EPILOGUE_GELU_BIAS},
        {CUBLASLT_EPILOGUE_GELU_AUX, CUBLASLT_EPILOGUE_GELU_AUX_BIAS}},
       {{CUBLASLT_EPILOGUE_RELU, CUBLASLT_EPILOGUE_RELU_BIAS},
@@ -41,7 +41,7 @@ cublasLtEpilogue_t epilogue_of(const GemmKey& key) {
   const bool relu = key.activation == Activation::relu;
   if (key.epilogue == Kind::activate) return kActivations[relu][key.saves][key.bias];
   if (key.epilogue == Kind::differentiate) return relu ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DGELU;
-  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // the gradient sums our a
+  if (key.d_bias) return CUBLASLT_EPILOGUE_BGRADB;  // sums our a, which is cuBLASLt's B
   return key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
@@ -58,7 +58,7 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
   return preference;
 }
 
-// An epilogue falls back to separate passes, in whatever way a library version reports it as unsupported.
+// Library versions report an unsupported epilogue in one of these ways. Separate passes then replace the epilogue.
 bool is_refusal(cublasStatus_t status, bool may_refuse) {
   return may_refuse && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
 }
@@ -66,7 +66,7 @@ bool is_refusal(cublasStatus_t status, bool may_refuse) {
 }  // namespace
 
 std::string description(const GemmKey& key) {
-  return fmt::format("a {} GEMM [{}, {}]{} x [{}, {}]{} into {} (rows {}, {} and {} apart)", name_of(key.ab), key.m,
+  return fmt::format("a {} GEMM [{}, {}]{} x [{}, {}]{} into {} (row strides {}, {} and {})", name_of(key.ab), key.m,
                      key.k, key.trans_a ? " transposed" : "", key.k, key.n, key.trans_b ? " transposed" : "",
                      name_of(key.c), key.a_stride, key.b_stride, key.c_stride);
 }

@@ -1,8 +1,8 @@
-// tensor/cuda/gemm/gemm_plan.h: cuBLASLt's view of one kind of GEMM: descriptor, layouts, algorithm.
+// tensor/cuda/gemm/gemm_plan.h: describes one kind of GEMM to cuBLASLt: descriptor, layouts, algorithm.
 //
-// cuBLASLt's matrices are column-major; a row-major matrix is the same memory as its column-major transpose. So for C =
-// op(A) op(B) it computes C^T = op(B)^T op(A)^T: our b is its A, our a is its B, and our bias, one value per column, is
-// its bias, one value per row. A column slice is a leading dimension.
+// cuBLASLt's matrices are column-major, and a row-major matrix is the same memory as its column-major transpose. So for
+// C = op(A) op(B), cuBLASLt computes C^T = op(B)^T op(A)^T: our b is its A, our a is its B, and our bias per column is
+// its bias per row. The row stride of a column slice is the leading dimension.
 #pragma once
 
 #include <cublasLt.h>
@@ -21,7 +21,7 @@ inline constexpr int kMaxProposals = 4;                          // algorithms r
 
 struct GemmKey {  // everything that the choice of an algorithm depends on
   int64_t m, n, k, a_stride, b_stride, c_stride;
-  bool trans_a, trans_b, bias, accumulate, d_bias, saves;  // saves: whether saved values are written or read
+  bool trans_a, trans_b, bias, accumulate, d_bias, saves;  // saves: true if saved values are written or read
   ops::Epilogue::Kind epilogue;
   Activation activation;
   DType ab, c;
@@ -37,8 +37,8 @@ struct GemmOperands {
   void* c;
 };
 
-// Returns the row stride of what an activation saves, as cuBLASLt requires it. relu saves one bit per element, set if
-// it was positive; the others save their inputs.
+// Returns the row stride that cuBLASLt requires of an activation's saved values. relu saves one bit per element, set if
+// the element was positive. Other activations save their inputs.
 int64_t saved_stride(Activation activation, int64_t cols);
 
 struct GemmQueue {  // where GEMMs are enqueued
@@ -49,15 +49,14 @@ struct GemmQueue {  // where GEMMs are enqueued
 
 class GemmPlan {
  public:
-  // `like` gives operands as in the real calls, whose addresses give the alignment. `proposal` selects one of
-  // cuBLASLt's proposals.
+  // The addresses in `like` are aligned like those of later calls. `proposal` selects one of cuBLASLt's proposals.
   GemmPlan(const GemmQueue& queue, const GemmKey& key, const GemmOperands& like, size_t proposal);
   GemmPlan(const GemmPlan&) = delete;
   GemmPlan& operator=(const GemmPlan&) = delete;
 
   bool is_possible() const { return is_possible_; }  // true if cuBLASLt made this proposal
-  // Returns false if cuBLASLt now rejects its own proposal, and is_possible() is then false. Throws if that proposal
-  // was its first one and has no epilogue.
+  // Returns false if cuBLASLt rejects its own proposal; is_possible() is then false as well. Throws if the rejected
+  // proposal was the first one and has no epilogue.
   bool run(const GemmQueue& queue, const GemmOperands& operands);
 
  private:

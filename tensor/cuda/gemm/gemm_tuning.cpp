@@ -33,10 +33,10 @@ class Stopwatch {  // times the work on a stream
 
 }  // namespace
 
-// While the GPU works on the first replay, the host enqueues the timed ones.
+// While the GPU works on the first replay, the host enqueues the timed replays.
 float time_on_gpu(Runtime& run, const std::function<bool()>& work) {
   constexpr int kRuns = 5, kReplays = 3;
-  if (!work()) return std::numeric_limits<float>::infinity();  // not timed: it loads the kernels
+  if (!work()) return std::numeric_limits<float>::infinity();  // not timed, because it loads the kernels
   const auto recording = run.record([&] {
     for (int i = 0; i < kRuns; ++i) work();
   });

@@ -1,4 +1,4 @@
-// tensor/cuda/gemm/gemm_tuning.h: times ways to compute a GEMM.
+// tensor/cuda/gemm/gemm_tuning.h: measures the time that a GPU needs for a GEMM.
 #pragma once
 
 #include <functional>

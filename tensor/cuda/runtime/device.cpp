@@ -31,7 +31,7 @@ void require_supported(int index) {
   if (major >= 8) return;
   fail(ErrorKind::usage,
        fmt::format(
-           "device {}, {}, has compute capability {}.{}; the kernels need 8.0 (A100) or newer; --device=cpu runs "
+           "device {}, {}, has compute capability {}.{}, but kernels need 8.0 (A100) or newer; use --device=cpu to run "
            "without a GPU",
            index, std::string(properties_of(index).name), major, attribute(cudaDevAttrComputeCapabilityMinor, index)));
 }
@@ -44,7 +44,7 @@ std::string host_name() {
   return name;
 }
 
-// CUDA also reports a missing driver as insufficient.
+// CUDA reports a missing driver like a driver that is too old.
 std::string why_no_device(cudaError_t status) {
   int driver = 0, runtime = 0;
   if (status != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess ||
@@ -79,14 +79,14 @@ int num_devices() {
 
 void fail_without_device(cudaError_t status) {
   fail(ErrorKind::usage,
-       fmt::format("no CUDA device on {}: {}; --device=cpu runs without one", host_name(), why_no_device(status)));
+       fmt::format("no CUDA device on {}: {}; use --device=cpu to run on the CPU", host_name(), why_no_device(status)));
 }
 
 void use_device(int index) {
   const int count = num_devices();
   if (index < 0 || index >= count) {
     fail(ErrorKind::usage, fmt::format("there is no CUDA device {}: devices are numbered from 0, and this "
-                                       "process sees {} (see CUDA_VISIBLE_DEVICES)",
+                                       "process sees {} (check CUDA_VISIBLE_DEVICES)",
                                        index, count));
   }
   require_supported(index);
@@ -98,7 +98,7 @@ void require_supported_device() {
   (void)current_device();  // remembers the name for messages
 }
 
-// After a persistent error CUDA may not respond; then the last known answer is used.
+// After a persistent error, CUDA may not answer. Then this function returns the last known answer.
 std::string current_device() {
   thread_local std::string known = "no device";
   int index = 0;

@@ -1,7 +1,7 @@
 // tensor/cuda/runtime/graph.cpp: records the work of a Context's stream as a CUDA graph.
 //
-// Work on other streams is included if it waits for an event of this stream and this stream waits for it, as
-// with NCCL. Other threads, such as a watchdog, may call CUDA meanwhile.
+// Work on other streams is included if it waits for an event of this stream and this stream later waits for it, as with
+// NCCL. During the recording, other threads, such as a watchdog, may call CUDA.
 #include "tensor/cuda/runtime/runtime.h"
 
 namespace weft::cuda {
@@ -21,7 +21,7 @@ class Graph final : public Context::Runtime::Recording {
   Graph& operator=(const Graph&) = delete;
 
   void replay() override {
-    note_launch("a graph (train.cuda_graph=false names its kernels)");
+    note_launch("a graph (use train.cuda_graph=false to see its kernels)");
     check(cudaGraphLaunch(executable_, stream_), "cudaGraphLaunch");
   }
 

@@ -1,4 +1,4 @@
-// tensor/cuda/runtime/pinned_ring.cpp: copies in chunks of at most half a ring.
+// tensor/cuda/runtime/pinned_ring.cpp: copies data in chunks of at most half a ring.
 #include "tensor/cuda/runtime/pinned_ring.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kAlignment = 256;  // bytes, per chunk: copies are fastest from full lines
+constexpr size_t kAlignment = 256;  // of chunks, in bytes: copies are fastest from full cache lines
 
 }  // namespace
 
@@ -51,8 +51,8 @@ void PinnedRing::upload(const void* host, void* device, size_t bytes, cudaStream
   }
 }
 
-// The device may write a half at any time, because its earlier reads come first in stream order. The host copies one
-// chunk out while the next one arrives.
+// The device may write to a half at any time, because the stream executes earlier reads of the half first. The host
+// copies one chunk out while the next chunk arrives.
 void PinnedRing::download(const void* device, void* host, size_t bytes, cudaStream_t stream) {
   if (data_ == nullptr) allocate();
   const char* from = static_cast<const char*>(device);

@@ -1,8 +1,8 @@
-// tensor/cuda/runtime/pinned_ring.h: pinned memory for copies between pageable host memory and the device, so that the
-// host may reuse its memory immediately.
+// tensor/cuda/runtime/pinned_ring.h: provides pinned memory for copies between pageable host memory and the device, so
+// that the host may reuse its memory immediately.
 //
-// It has two halves: while the host fills or empties one, the device reads or writes the other. An upload waits only
-// for a half that is still being read, and a download waits for all earlier work of the stream.
+// The ring has two halves: while the host fills or empties one half, the device reads or writes the other. An upload
+// waits only if the device still reads a half. A download waits for all earlier work of the stream.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -20,7 +20,7 @@ class PinnedRing {  // allocates on first use
   ~PinnedRing();
   PinnedRing(const PinnedRing&) = delete;
   PinnedRing& operator=(const PinnedRing&) = delete;
-  void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // REQUIRES: always the same stream
+  void upload(const void* host, void* device, size_t bytes, cudaStream_t stream);  // requires always the same stream
   void download(const void* device, void* host, size_t bytes, cudaStream_t stream);
 
  private:

@@ -1,4 +1,4 @@
-// tensor/cuda/runtime/runtime.cpp: the state of a Context on a GPU, and messages for CUDA's errors.
+// tensor/cuda/runtime/runtime.cpp: implements the state of a Context on a GPU, and the messages for CUDA's errors.
 #include "tensor/cuda/runtime/runtime.h"
 
 #include <nvtx3/nvToolsExt.h>
@@ -13,7 +13,7 @@ namespace {
 
 thread_local const char* last_kernel = nullptr;
 
-// CUDA error codes in this range come from running kernels; any later call may report them.
+// CUDA error codes in this range come from running kernels, and any later call may report them.
 bool is_of_a_running_kernel(cudaError_t status) {
   return status >= cudaErrorIllegalAddress && status < cudaErrorNotSupported && status != cudaErrorLaunchOutOfResources;
 }
@@ -24,12 +24,12 @@ void note_launch(const char* kernel) { last_kernel = kernel; }
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // clear it, or the next call would report it again
+  (void)cudaGetLastError();  // clears the error, which the next call would report again
   if (status == cudaErrorMemoryAllocation) fail_without_memory(what);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) fail_without_device(status);
   std::string earlier;
   if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
-    earlier = fmt::format(", from an earlier kernel; the last one launched was {}; CUDA_LAUNCH_BLOCKING=1 finds it",
+    earlier = fmt::format(", from an earlier kernel; last launch: {}; set CUDA_LAUNCH_BLOCKING=1 to find the kernel",
                           last_kernel);
   }
   fail(ErrorKind::internal, fmt::format("{} ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
@@ -64,7 +64,7 @@ void Scratch::reserve(size_t bytes, bool dry_run) {
   allocated_ = bytes_;
 }
 
-// A dry run does not touch a GPU, so memory can be planned on a machine without one.
+// A dry run does not touch a GPU, so memory can be planned on a machine without a GPU.
 Runtime::Runtime(bool dry_run) : dry_run_(dry_run) {
   if (dry_run) return;
   require_supported_device();

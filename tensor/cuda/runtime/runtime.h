@@ -1,5 +1,5 @@
-// tensor/cuda/runtime/runtime.h: the CUDA backend's state of a Context: its stream, cuBLASLt and its plans, scratch
-// memory, pinned memory for copies. It contains no kernels, so any compiler can read it.
+// tensor/cuda/runtime/runtime.h: defines the CUDA backend's state in a Context: stream, cuBLASLt plans, scratch memory,
+// pinned memory for copies. This file contains no kernels, so any C++ compiler can compile it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,15 +17,15 @@ namespace weft::cuda {
 
 class GemmPlans;  // gemm.h
 
-// Throws an Error if a call of CUDA's runtime failed; `what` is the call or the kernel. Errors of earlier kernels also
-// surface here, and the message then mentions this.
+// Throws an Error if a call of CUDA's runtime failed; `what` is the call or the kernel. If the call reports an error of
+// an earlier kernel, the message says so.
 void check(cudaError_t status, const char* what);
 [[noreturn]] void fail_without_memory(size_t bytes);
 [[noreturn]] void fail_without_memory(const std::string& what);  // for libraries, whose memory is not in the plan
-void note_launch(const char* kernel);  // the thread's last launch, named by errors that surface later
+void note_launch(const char* kernel);  // remembers the thread's last launch for messages of later errors
 
-// Device memory for one use, as large as its largest call needs and kept between calls. A dry run only records the
-// size.
+// Device memory for one use. It is as large as the largest call needs, and is kept between calls. A dry run only
+// records the size.
 class Scratch {
  public:
   Scratch() = default;
@@ -68,7 +68,7 @@ struct Runtime final : Context::Runtime {
 
  private:
   bool dry_run_;
-  int num_graphs_ = 0;  // recorded graphs that exist: they contain addresses of scratch memory
+  int num_graphs_ = 0;  // number of existing graphs, which contain addresses of scratch memory
   std::array<Scratch, kNumUses> scratch_;
   PinnedRing ring_;
 };
@@ -88,17 +88,17 @@ void use_device(int index);
 DeviceProperties properties();
 [[noreturn]] void fail_without_device(cudaError_t status);  // the message names the reason
 std::string current_device();                               // "device 0, NVIDIA H200", for messages
-void require_supported_device();                            // throws if kernels do not run on it
+void require_supported_device();                            // throws if kernels do not run on this device
 
-// The .cu and .cpp files of this folder define these ops, and the dry run of each, which reserves scratch memory. Most
-// need none.
+// The files of tensor/cuda define these ops. In a dry run, measure() reserves the scratch memory of an op. Most ops
+// need no scratch memory.
 #define WEFT_DECLARE_CUDA_OP(function, Arguments, ...) void function(Context& ctx, const ops::Arguments& a);
 WEFT_OPS(WEFT_DECLARE_CUDA_OP)
 #undef WEFT_DECLARE_CUDA_OP
 
 int64_t saved_numel(Activation activation, DType storage, int64_t rows, int64_t cols);
 
-// These compute GEMMs without a cuBLASLt algorithm (gemm_fallback.cu, gemm_bits.cu).
+// These compute what cuBLASLt has no algorithm for (gemm_fallback.cu, gemm_bits.cu).
 void gemm_fallback(Context& ctx, const ops::Gemm& a);
 void relu_with_bits(Context& ctx, const Tensor& c, const Tensor& bits);  // in place; `bits` records where c is positive
 void keep_by_bits(Context& ctx, const Tensor& c, const Tensor& bits);    // sets the other elements of c to 0

@@ -3,7 +3,7 @@
 // The file has version 6 of the binary format and revision 7 of TransformerSpec (OpenNMT/CTranslate2 0d8bcd36,
 // python/ctranslate2/specs/model_spec.py). It is little-endian: u32 version; name of the specification; u32 revision;
 // u32 number of variables, each with name, u8 rank, u32 sizes, u8 type, u32 bytes, values; u32 number of aliases, each
-// with its name and the variable's. A name is u16 length + 1, bytes, NUL. Variables and aliases are sorted by name.
+// with name and variable's name. A name is u16 length + 1, bytes, NUL. Variables and aliases are sorted by name.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Ctranslate2File {
   void short_number(const std::string& name, int16_t value);
   void number(const std::string& name, int32_t value);
   void real(const std::string& name, float value);
-  // Adds an f32 array; write() calls `values`. Throws an Error of kind usage from 4 GiB on, because sizes are u32.
+  // Adds an f32 array; write() calls `values`. Throws an Error of kind usage for 4 GiB or more, because sizes are u32.
   void array(const std::string& name, std::vector<int64_t> shape, MakeValues values);
   void alias(const std::string& name, const std::string& variable) { aliases_[name] = variable; }
 

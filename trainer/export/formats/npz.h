@@ -1,8 +1,8 @@
 // trainer/export/formats/npz.h: writes numpy's .npz: a zip archive of uncompressed .npy arrays, ordered by name.
 //
-// The formats are PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A library's writer
-// would add compression and random access, which are not needed. zlib computes the checksums. Marian's reader supports
-// archives of at most 4 GiB, so a larger archive throws an Error of kind usage.
+// The formats are described in PKWARE's APPNOTE 6.3, sections 4.3.7 to 4.3.16, and numpy.lib.format, version 1.0. A
+// library would add compression and random access, which are not needed here. zlib computes the checksums. Marian's
+// reader supports archives of at most 4 GiB, so the writer throws an Error of kind usage for a larger one.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ constexpr size_t kNamesListed = 3;
 using TensorsByName = std::map<std::string, PytorchTensor>;
 
 TensorsByName tensors_by_name(const ModelConfig& config, const ParamStore& params) {
-  require(params.tp_size() == 1, ErrorKind::internal, "a PyTorch file is written and read by one rank");
+  require(params.tp_size() == 1, ErrorKind::internal, "a PyTorch file must be written and read by one rank");
   TensorsByName tensors;
   for (PytorchTensor& t : pytorch_layout(config, params)) tensors[t.name] = std::move(t);
   return tensors;
@@ -43,7 +43,7 @@ constexpr Cause kCauses[] = {{"encoder.layers.", "model.encoder_layers"}, {"deco
                              {"source_positions.", "model.positions"},    {"target_positions.", "model.positions"},
                              {"output.bias", "model.bias_output"}};
 
-// Suggests an option if `other_side` lacks not only `name` but all tensors of its group.
+// Suggests an option if `other_side` lacks not only `name` but all tensors of the same group.
 template <typename Names>
 std::string advice(const std::string& name, const Names& other_side) {
   for (const Cause& cause : kCauses) {
@@ -52,12 +52,12 @@ std::string advice(const std::string& name, const Names& other_side) {
     if (group.ends_with(".layers.")) group = name.substr(0, name.find('.', group.size()) + 1);
     const auto next = other_side.lower_bound(group);
     if (next == other_side.end() || !next->first.starts_with(group))
-      return fmt::format("does {} match the file?", cause.option);
+      return fmt::format("check whether {} matches the file", cause.option);
   }
   return "docs/pytorch.md lists names and shapes";
 }
 
-// Returns, for example, "transformer." if the module was saved as part of a module that contains it.
+// Returns, for example, "transformer." if the module was saved as part of a larger module.
 std::string surplus_prefix(const std::string& name, const TensorsByName& wanted) {
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
     if (wanted.contains(name.substr(dot + 1))) return name.substr(0, dot + 1);
@@ -92,7 +92,7 @@ class Reader {
     fail(ErrorKind::checkpoint, fmt::format("{}: {}", path_, what));
   }
 
-  // A tensor may be absent if the model lacks its bias, or if a tied tensor with the same values is present.
+  // A tensor may be absent if it is a bias that the model lacks, or if a tied tensor with the same values is present.
   void check_names() const {
     std::vector<std::string> extra, missing;
     std::set<std::vector<const Param*>> brought{std::vector<const Param*>{}};  // no parts: a bias that the model lacks
@@ -110,7 +110,7 @@ class Reader {
       const std::string prefix = surplus_prefix(extra[0], wanted_);
       refuse(fmt::format("{} {} not in the model: {}", listed(extra), extra.size() == 1 ? "is" : "are",
                          prefix.empty() ? advice(extra[0], wanted_)
-                                        : fmt::format("remove '{}' from the names before saving", printable(prefix))));
+                                        : fmt::format("remove the prefix '{}' before saving", printable(prefix))));
     }
     if (!missing.empty())
       refuse(fmt::format("{} {} missing: {}", listed(missing), missing.size() == 1 ? "is" : "are",
@@ -119,12 +119,12 @@ class Reader {
 
   void check_form(const PytorchTensor& t, const SafetensorsEntry& found) const {
     if (found.dtype != "F32" && found.dtype != "F16" && found.dtype != "BF16")
-      refuse(fmt::format("tensor '{}' is {}, but import needs F32, F16 or BF16: convert it with .float() before saving",
+      refuse(fmt::format("tensor '{}' has dtype {}, not F32, F16 or BF16: convert it with .float() before saving",
                          t.name, found.dtype));
     if (found.shape == t.shape) return;
     check_vocabulary(t, found);
-    refuse(fmt::format("tensor '{}' has shape {}, but the model needs {}: does the [model] section match the file?",
-                       t.name, str(found.shape), str(t.shape)));
+    refuse(fmt::format("tensor '{}' has shape {}, but the model needs {}: check the [model] section", t.name,
+                       str(found.shape), str(t.shape)));
   }
 
   void check_vocabulary(const PytorchTensor& t, const SafetensorsEntry& found) const {
@@ -143,7 +143,7 @@ class Reader {
     std::vector<float> found(numel(t.shape));
     file_.read(t.name, found.data());
     if (const std::string bad = describe_not_finite(found.data(), t.shape); !bad.empty())
-      refuse(fmt::format("tensor '{}' holds {}", t.name, bad));
+      refuse(fmt::format("tensor '{}' contains {}", t.name, bad));
     if (t.parts.empty() && std::any_of(found.begin(), found.end(), [](float v) { return v != 0; }))
       refuse(
           fmt::format("tensor '{}' is not zero, but the model has no such bias: set {} = true", t.name,
@@ -155,14 +155,14 @@ class Reader {
     }
   }
 
-  // Throws an Error unless all names of a tied table have the same bits.
+  // Copies the values. Throws an Error unless all names of a tied table have the same bits.
   void put(const std::string& name, const Param& param, const float* found) {
     const size_t n = static_cast<size_t>(param.numel());
     float* place = values_.data() + param.offset;
     const auto [first, is_new] = taken_from_.emplace(&param, name);
     if (!is_new && std::memcmp(place, found, n * sizeof(float)) != 0)
-      refuse(fmt::format("tensor '{}' differs from '{}', but model.tying ties the two: use a model.tying that does not",
-                         name, first->second));
+      refuse(fmt::format("tensor '{}' differs from '{}', but model.tying ties them: use a different model.tying", name,
+                         first->second));
     std::copy(found, found + n, place);
   }
 
