@@ -58,7 +58,7 @@ class Transformer {
   };
   // Fills y [T rows, W], f32. From column 0 on, row t contains the probabilities of target row t over the source rows
   // of its sentence, without dropout. All other elements are 0. y is the same on every rank of the tp group. REQUIRES:
-  // that W is at least the length of the longest source sentence.
+  // W is at least the length of the longest source sentence.
   void cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice, const Tensor& y) const;
 
   // The memory of decoding, for `slots` hypotheses of up to max_length positions and for source_rows rows of encoder

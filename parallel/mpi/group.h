@@ -34,7 +34,7 @@ class Group {  // owns an MPI communicator
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // Records that this rank waits in the call `name`, until the result is destroyed.
+  // Marks this rank as waiting in the call `name`. Destroying the returned object removes the mark.
   MpiWatchdog::Wait wait(const char* name, size_t bytes) const {
     return {watchdog, {.name = name, .bytes = static_cast<int64_t>(bytes), .rank = rank, .size = size}};
   }

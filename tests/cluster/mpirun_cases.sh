@@ -91,7 +91,7 @@ mpirun_network_lost() {
 }
 mpirun_stopped_rank() {
   struck "0 1 2" sh -c 'kill -STOP "$(cat rank-3)"'
-  check "the stopped rank is named" has err "no sign of rank 3:"
+  check "the stopped rank is named" has err "no report from rank 3:"
 }
 
 equals_undisturbed() {  # equals_undisturbed STEPS

@@ -160,7 +160,7 @@ slurm_misuse() {
   check "and writes nothing" [ ! -e packed ]
   expect 2 on node1 srun --mpi=none -n 2 "$weft" train --config "$config" "${options[@]}" --train.output=run
   check "tasks without MPI: all but one are refused in one line" [ "$(grep -c '^weft: ' err)" = 1 ]
-  check "it names the way out" has err "another run is using run: give a different train.output (under Slurm: srun --mpi"
+  check "it names the way out" has err "another run is using run: give a different train.output (or use srun --mpi"
   seen "pack refused, tasks without MPI refused, in one line each"
 }
 

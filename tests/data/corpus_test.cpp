@@ -160,7 +160,8 @@ class ManifestTest : public ::testing::Test {
 TEST_F(ManifestTest, RefusesAKeyThatIsThereTwice) {
   const std::string good = good_.dump();
   write_file_atomically(file_, "{\"num_pairs\": 7," + good.substr(1));
-  expect_error([&] { read_manifest(synthetic_.folder()); }, ErrorKind::data, {file_, "duplicate key 'num_pairs'"});
+  expect_error([&] { read_manifest(synthetic_.folder()); }, ErrorKind::data,
+               {file_, "the key 'num_pairs' occurs twice in an object"});
 }
 
 TEST_F(ManifestTest, NamesAMissingField) {

@@ -51,7 +51,7 @@ TEST(NormOfAGpu, RefusesRowsThatNoBlockHoldsInADryRun) {
     weft::ops::norm_forward(dry, {.x = x, .gamma = vector, .beta = vector, .y = x, .mean = row, .rstd = row});
   };
   EXPECT_EQ(message_of(ErrorKind::usage, normalise),
-            "a norm has 32769 columns, but GPUs support at most 32768; train with a smaller model.width");
+            "a norm has 32769 columns, but GPUs support at most 32768; use a smaller model.width");
 }
 
 // Tensors are treated as a single row only if none of them has gaps.

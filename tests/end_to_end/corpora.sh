@@ -21,7 +21,7 @@ packing() {
   { head -n 2 train.en; printf 'f\374nf\n'; tail -n +4 train.en; } >latin1.en
   expect 3 "$weft" pack --quiet --source latin1.en --target train.de --output refused
   check "invalid UTF-8 is refused in one line" [ "$(wc -l <err)" -eq 1 ]
-  check "it names file and line" grep -q '^weft: latin1\.en, line 3: invalid UTF-8' err
+  check "it names file and line" grep -q '^weft: latin1\.en, line 3: byte 2 (0xFC) is not valid UTF-8' err
   check "a refused text leaves no corpus" [ ! -e refused ]
 }
 
@@ -52,7 +52,7 @@ growing_corpus() {
   check "a column of the text becomes the pairs' scores" has out 'tokens, score 2'
   expect 3 "$weft" pack --source train.en --target train.en --output dropped --overwrite --drop-identical \
     --tokenizer packed/tokenizer.model
-  check "a corpus without pairs is refused" has err 'no pair is left of 400: 400 dropped (both sides are equal)'
+  check "a corpus without pairs is refused" has err 'none of the 400 pairs is left: 400 dropped (both sides are equal)'
   cp -r packed growing
   local run=("$weft" train --config "$config" --data.train=growing --train.output=grown --model.width=32)
   expect 0 "${run[@]}" --train.steps=1
@@ -77,7 +77,7 @@ varied_text() {
   expect 2 "${pack[@]}" --append --variants 2
   check "an append varies as the corpus does" has err '--append makes the same variants as the corpus'
   expect 2 train_varied 1 refused --train.steps=1 --data.valid=varied
-  check "a held-out set with variants is refused" has err 'pack it without --variants'
+  check "a held-out set with variants is refused" has err 'pack it again without --variants'
   expect 0 train_varied 1 varied-whole --train.steps=30
   expect 0 train_varied 2 varied-stopped --train.steps=17
   expect 0 train_varied 2 varied-stopped --train.steps=30 --parallel.tp=2
@@ -102,5 +102,5 @@ weights_and_scores() {
   check "the plan counts the pairs with the least score" has err '300 pairs (75.0 %) have a score of at least 101'
   check "a step's record has the weight of its tokens" has weighted-run/log.jsonl '"target_weight":'
   expect 2 "${run[@]}" --data.min_score=102 --train.steps=4
-  check "a run does not resume with another least score" has err 'it is now weighted with min_score = weighted:102'
+  check "a run does not resume with another least score" has err 'the option is now weighted with min_score = weighted:102'
 }

@@ -119,7 +119,7 @@ looking_inside() {
   check "two tensor-parallel ranks keep the same numbers" \
     columns_agree 2e-4 "$(numbers a.jsonl | wc -l)" < <(paste <(numbers a.jsonl) <(numbers c.jsonl))
   expect 2 "$weft" translate --checkpoint whole --alignment d.txt --alignment-layer 7 <lines
-  check "a missing layer is refused with the range" has err "alignment-layer = '7': give 0 to 0"
+  check "a missing layer is refused with the range" has err "alignment-layer = '7' is not valid: give 0 to 0"
   check "and leaves no file" [ ! -e d.txt ]
 
   expect 0 "$weft" inspect model whole --tp 2
@@ -139,7 +139,7 @@ refused_outputs() {  # after translating and exchanging
   expect 2 "$weft" translate --quiet --checkpoint whole --alignment d.txt --alignment ./d.txt <lines
   check "a file that is given twice is refused" has err 'given twice'
   expect 2 "$weft" translate --quiet --checkpoint whole --alignment out <lines
-  check "so is the file of standard output" has err "it is the file of standard output"
+  check "so is the file of standard output" has err "it is also the file of standard output"
   expect 2 "$weft" export --checkpoint whole --output pipe --force
   check "export --force does not replace a pipe" [ -p pipe ]
   ln -s whole.safetensors link.safetensors
@@ -157,7 +157,7 @@ saved_settings() {  # of a run whose configuration asks for n-best lists
   expect 0 "$weft" translate --quiet --checkpoint nbest-run --beam 1 <lines
   check "a saved n-best setting does not change translate's output" [ "$(grep -c '|||' out)" -eq 0 ]
   expect 2 "$weft" translate --quiet --checkpoint whole --beam 1 --nbest 2 <lines
-  check "an n-best list longer than the beam is refused by the option's name" has err 'weft: nbest = 2: must be between 1 and the beam size (1)'
+  check "an n-best list longer than the beam is refused by the option's name" has err 'weft: nbest = 2 must be between 1 and the beam size (1)'
 }
 
 too_long() {
@@ -165,7 +165,7 @@ too_long() {
   cat valid.en long.en >with-long.en
   cat valid.de long.en >with-long.de
   expect 0 "$weft" evaluate --quiet --checkpoint whole --source with-long.en --reference with-long.de
-  check "evaluate reports how many lines it cuts" grep -qE '^weft: with-long\.en: lines cut because they were longer than [0-9]+ tokens: 1$' err
+  check "evaluate reports how many lines it cuts" grep -qE '^weft: with-long\.en: lines that were longer than [0-9]+ tokens and were cut: 1$' err
   expect 0 "$weft" evaluate --quiet --json --checkpoint whole --source with-long.en --reference with-long.de
   check "also in JSON" has out '"sources_cut": 1'
   expect 3 "$weft" score --quiet --checkpoint whole --source with-long.en --target with-long.de

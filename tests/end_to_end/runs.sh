@@ -114,7 +114,7 @@ sharded_ranks() {
   expect 0 train 1 sharded "${few[@]}"
   check "one rank goes on from its checkpoint" losses_agree unsharded sharded 8
   expect 2 "$weft" score --quiet --source valid.en --target valid.de --checkpoint sharded --parallel.zero=1
-  check "weights of a model that only scores are never divided" has err 'parallel.zero applies only to training'
+  check "weights of a model that only scores are never divided" has err '--parallel.zero applies only to training'
   expect 2 train 2 refused --parallel.zero=2
   check "other stages of ZeRO are refused" has err 'parallel.zero = 2'
 }
@@ -140,7 +140,7 @@ averaging() {
   check "one rank goes on from its checkpoint" losses_agree moving unaveraged 12
   check "and with its average" same moving-validation <(grep -o '"step":12,.*"valid_loss":[0-9.]\{6\}' moving/log.jsonl)
   expect 0 train 1 moving "${few[@]}" --train.steps=13
-  check "without the option the average is dropped, and a line says so" has err 'the average of the weights in that checkpoint is dropped'
+  check "without the option the average is dropped, and a line says so" has err 'the average of the weights in the checkpoint is dropped'
   check "the next checkpoint has none" [ ! -e moving/checkpoints/step-00000013/average.safetensors ]
 
   expect 0 "$weft" average unaveraged --last 3 --output averaged
@@ -153,9 +153,9 @@ averaging() {
   expect 0 train 1 begun-with-it --train.steps=1 --train.init=averaged
   mkdir resumed && cp -r averaged resumed/checkpoints
   expect 2 train 1 resumed --train.steps=20
-  check "training does not resume from an average, and names the option that helps" has err "give --train.init=resumed"
+  check "training does not resume from an average, and names the option that helps" has err "use --train.init=resumed"
   expect 2 "$weft" average unaveraged --last 4 --output refused
-  check "more checkpoints than there are is refused with their number" has err '--last 4: unaveraged keeps only 3 checkpoints'
+  check "more checkpoints than there are is refused with their number" has err '--last 4: unaveraged contains only 3 checkpoints'
   expect 4 "$weft" average unaveraged averaged missing --output refused
   check "so is a checkpoint that is not there, and nothing is left" [ ! -e refused ]
 }
@@ -230,7 +230,7 @@ diverging() {
   expect 0 train 2 ruined "${common[@]}" --train.steps=40
   cp -a ruined forgiven
   expect 7 train 2 ruined "${common[@]}" "${ruin[@]}" --train.steps=100
-  check "a run whose loss stays high ends with status 7" has err 'the run has diverged: its nll is'
+  check "a run whose loss stays high ends with status 7" has err 'the run has diverged: the nll is'
   check "it names the last good checkpoint" has err 'which goes back to ruined/checkpoints/step-00000020'
   check "which is kept" [ -f ruined/checkpoints/step-00000020/MANIFEST.json ]
   local rescue=(--schedule.lr=1e-3 --train.on_divergence=rollback --train.steps=80)
@@ -278,6 +278,6 @@ stopped_rank() {
   background=
   check "a rank that hangs ends a run with status 6" [ "$status" -eq 6 ]
   check "the other rank says where it waits" grep -q '^weft: rank 0 on .* waits in all_.* in step [0-9]*, rank 0 of a group of 2 for more than 1 s' err
-  check "it names the rank that hangs" grep -q '^  no sign of rank 1:' err
+  check "it names the rank that hangs" grep -q '^  no report from rank 1:' err
   check "its recent collectives are kept" grep -q '^  before: call' hanging/waiting/rank-0.txt
 }

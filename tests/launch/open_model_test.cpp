@@ -43,9 +43,9 @@ TEST(ConfigForUse, RefusesOptionsOfTrainingAlone) {
   const auto refused = [](const ParallelConfig& grid) {
     return testing::message_of(ErrorKind::usage, [&] { config_for_use("nowhere", grid, /*ranks=*/1); });
   };
-  EXPECT_EQ(refused({.zero = 1}), "parallel.zero applies only to training: leave it out");
+  EXPECT_EQ(refused({.zero = 1}), "--parallel.zero applies only to training: leave out the option");
   EXPECT_EQ(refused({.gradient_type = GradientType::bf16}),
-            "parallel.gradient_type applies only to training: leave it out");
+            "--parallel.gradient_type applies only to training: leave out the option");
 }
 
 TEST(MeshForUse, SaysWhyThereIsNoGpuOnlyWhereOneIsToBeExpected) {

@@ -30,7 +30,7 @@ TEST(TaggedLines, HaveTheirColumnsInAnyOrder) {
 TEST(TaggedLines, WithTooFewColumnsAreRefusedWithTheirNumber) {
   const TaggedLines format({}, "", "tag,source");
   expect_error([&] { format.parse("text", 7); }, ErrorKind::data,
-               {"standard input, line 7: one column, but --columns tag,source needs 2"});
+               {"standard input, line 7: found one column, but --columns tag,source needs 2"});
 }
 
 TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {
@@ -39,9 +39,9 @@ TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {
                  {"--columns " + columns, part});
   };
   refused("source,target", "'target' is not a column");
-  refused("prefix,-", "'source' is missing");
+  refused("prefix,-", "the column 'source' is missing");
   refused("source,source", "'source' is given twice");
-  refused("tag,source", "'tag' is also set for all lines by an option");
+  refused("tag,source", "'tag' is also set by an option for all lines");
 }
 
 }  // namespace

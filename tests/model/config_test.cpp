@@ -64,15 +64,15 @@ TEST(ModelConfig, GivesLearnedPositionsTheirUsualTable) {
 TEST(ModelConfig, RefusesATableThatHoldsNoSentence) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.max_positions = 1;
-  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be at least 2 (a token and its eos), or 0 for 1024");
+  EXPECT_EQ(refusal(c, 1), "model.max_positions = 1 must be 0 (for 1024) or at least 2 (a token and eos)");
 }
 
 TEST(ModelConfig, RefusesAnOffsetOfLearnedPositions) {
   ModelConfig c = usable();
   c.positions = Positions::learned, c.position_offset = 2;
   EXPECT_EQ(refusal(c, 1),
-            "model.position_offset = 2 must be 0: it applies only to sinusoids; with model.positions = learned, the "
-            "first token uses the first row");
+            "model.position_offset = 2 must be 0, because with model.positions = learned, the first token always "
+            "uses the first row of the table");
 }
 
 TEST(ModelConfig, RefusesSizesBeyondAnyModelInOneLine) {
@@ -116,8 +116,8 @@ TEST(ModelConfig, RefusesALimitOfSinusoids) {
   ModelConfig c = usable();
   c.max_positions = 512;
   EXPECT_EQ(refusal(c, 1),
-            "model.max_positions = 512 must be 0: it applies only to model.positions = learned; sinusoids and rotary "
-            "positions have no limit");
+            "model.max_positions = 512 must be 0, because only model.positions = learned limits the length of "
+            "sentences");
 }
 
 TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
@@ -127,7 +127,7 @@ TEST(ModelConfig, NamesBothNumbersWhenHeadsOfKeysDoNotDivide) {
             fmt::format("model.heads = {} is not divisible by model.kv_heads = {}: change one of the two", c.heads,
                         c.kv_heads));
   c.kv_heads = -1;
-  EXPECT_EQ(refusal(c, 1), "model.kv_heads = -1 must be at least 1, or 0 for model.heads");
+  EXPECT_EQ(refusal(c, 1), "model.kv_heads = -1 must be 0 (same as model.heads) or at least 1");
   c.kv_heads = 1;
   EXPECT_EQ(refusal(c, 2), "model.kv_heads = 1 is not divisible by parallel.tp = 2: change one of the two");
 }
@@ -139,7 +139,8 @@ TEST(ModelConfig, RefusesRotaryPositionsOfAnOddHeadAndWithAnOffset) {
             "model.width / model.heads = 3 must be even, because rotary positions rotate pairs of columns");
   c = usable();
   c.positions = Positions::rotary_halves, c.position_offset = 2;
-  EXPECT_EQ(refusal(c, 1), "model.position_offset = 2 must be 0: rotary positions depend only on differences");
+  EXPECT_EQ(refusal(c, 1),
+            "model.position_offset = 2 must be 0, because rotary positions use only distances between tokens");
 }
 
 }  // namespace

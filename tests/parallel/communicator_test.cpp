@@ -84,7 +84,7 @@ TEST(ThreadRanks, DifferentCallsAreRefused) {
               float x = 0;
               world.rank() == 2 ? world.broadcast(Tensor(&x, {1}), 0) : world.all_reduce(Tensor(&x, {1}));
             }),
-            "ranks disagree: all_reduce of 4 bytes meets broadcast of 4 bytes");
+            "ranks make different calls: all_reduce of 4 bytes, and broadcast of 4 bytes");
 }
 
 TEST(Collective, ColumnSlicesAndWrongSizesAreRefused) {

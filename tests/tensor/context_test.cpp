@@ -48,7 +48,7 @@ TEST(Ops, RefuseAProductThatCannotEndSo) {
   EXPECT_EQ(message({.bias = four, .epilogue = {Kind::differentiate, Activation::relu, c}}),
             "gemm: epilogue.differentiate cannot be combined with a bias");
   EXPECT_EQ(message({.epilogue = {Kind::differentiate}}), "gemm: epilogue.saved is missing");
-  EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias needs the product to be a weight's gradient");
+  EXPECT_EQ(message({.d_bias = w.zeros({3})}), "gemm: d_bias requires trans_a, an f32 result, no bias and no epilogue");
 }
 
 TEST(Ops, RefuseRangesOutsideTheRows) {
@@ -59,7 +59,7 @@ TEST(Ops, RefuseRangesOutsideTheRows) {
       message_of([&] {
         ops::attention_forward(w.ctx, {.q = x, .k = x, .v = x, .q_rows = good, .k_rows = bad, .y = w.zeros({4, 2})});
       }),
-      "attention_forward: k_rows: sentence 0 has rows 0 to 5 of 4");
+      "attention_forward: k_rows: sentence 0 has rows 0 to 5, but only 4 exist");
 }
 
 TEST(Ops, CheckButDoNotComputeOnADryRun) {
@@ -80,7 +80,7 @@ TEST(Context, NamesTheModuleOfADeviceThatCannotBeOpened) {
   const WithoutCuda without_cuda;
   const std::string message = testing::message_of(ErrorKind::usage, [] { Context{Device::cuda}; });
   EXPECT_TRUE(message.starts_with("the CUDA backend libno_such_backend.so cannot be used: ")) << message;
-  EXPECT_TRUE(message.ends_with("; --device=cpu runs without it")) << message;
+  EXPECT_TRUE(message.ends_with("; use --device=cpu to run without it")) << message;
 }
 
 TEST(Ops, FailWithinTheFramesOfTheirCaller) {

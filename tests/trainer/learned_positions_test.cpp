@@ -45,9 +45,10 @@ std::string refusal(const RunConfig& c) {
 TEST(LearnedPositionsInTraining, HoldTheLongestSentenceWithItsEos) {
   EXPECT_EQ(refusal(learned_run(longest_sentence())), "");
   EXPECT_EQ(refusal(learned_run(longest_sentence() - 1)),
-            fmt::format("{} contains a sentence of {} tokens, including eos, but model.max_positions = {}: raise it, "
-                        "or pack again with --max-length {}",
-                        number_words().folder(), longest_sentence(), longest_sentence() - 1, longest_sentence() - 2));
+            fmt::format(
+                "{} contains a sentence of {} tokens, including eos, but model.max_positions = {}: raise this option, "
+                "or pack again with --max-length {}",
+                number_words().folder(), longest_sentence(), longest_sentence() - 1, longest_sentence() - 2));
 }
 
 TEST(LearnedPositionsInTraining, HoldTheLongestSentenceOfTheValidationSet) {

@@ -49,9 +49,9 @@ TEST(ChoosePrecision, AForcedOneIsTakenAndAChangeIsSaid) {
 }
 
 TEST(ChoosePrecision, SaysWhatIsSlow) {
-  EXPECT_TRUE(holds(choose_precision(kBf16, kHasNone, "").remark, "--train.precision=f32 is faster"));
+  EXPECT_TRUE(holds(choose_precision(kBf16, kHasNone, "").remark, "use --train.precision=f32, which is faster"));
   EXPECT_EQ(choose_precision(kBf16, kHasBf16, "").remark, "");
-  EXPECT_TRUE(holds(choose_precision(kF16, kHasBf16, "").remark, "bf16 or f32 is faster"));
+  EXPECT_TRUE(holds(choose_precision(kF16, kHasBf16, "").remark, "use bf16 or f32, which is faster"));
   EXPECT_EQ(choose_precision(kF16, kHasBoth, "").remark, "");
 }
 

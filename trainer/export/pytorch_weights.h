@@ -24,7 +24,7 @@ struct PytorchTensor {
 // layers, grouped-query attention or rotary positions.
 void require_pytorch_model(const ModelConfig& config);
 
-// Returns every tensor of the state_dict. REQUIRES: `params` were declared by a Transformer of `config` for tp = 1.
+// Returns every tensor of the state_dict. REQUIRES: `params` belong to a Transformer with this `config` and tp = 1.
 std::vector<PytorchTensor> pytorch_layout(const ModelConfig& config, const ParamStore& params);
 
 }  // namespace weft

@@ -19,7 +19,7 @@ using MakeValues = std::function<Values()>;
 
 class Weights {
  public:
-  // REQUIRES: `params` are on the host, declared by a Transformer of `config` for tp = 1. Both outlive this object.
+  // REQUIRES: `params` are on the host and belong to a Transformer with this `config` and tp = 1. Both outlive this object.
   Weights(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
 
   Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if `name` is unknown

@@ -145,8 +145,8 @@ TEST(InlineMarks, LeaveTextAloneWithoutARate) {
 
 TEST(InlineMarks, RefuseWhatIsNoRateInOneLine) {
   expect_error([] { parse_mark_rates("--insert", "smile=0.1"); }, ErrorKind::usage,
-               {"--insert smile=0.1: 'smile' is not a mark; give one of emoji, markup"});
-  expect_error([] { parse_mark_rates("--insert", "emoji=2"); }, ErrorKind::usage, {"'2' is not a rate"});
+               {"--insert smile=0.1: 'smile' is not a kind of mark; give one of emoji, markup"});
+  expect_error([] { parse_mark_rates("--insert", "emoji=2"); }, ErrorKind::usage, {"'2' is not a rate; give a number"});
 }
 
 }  // namespace

@@ -84,13 +84,13 @@ TEST(NoiseRates, RefuseWhatIsNoneInOneLine) {
   const auto refused = [](const std::string& text, const std::string& part) {
     expect_error([&] { parse_noise_rates("--noise", text); }, ErrorKind::usage, {"--noise " + text + ": ", part});
   };
-  refused("loud=0.1", "'loud' is not a noise; give one of upper, title, lower, typos, punctuation, words");
-  refused("none=0.1", "'none' is not a noise");
+  refused("loud=0.1", "'loud' is not a kind of noise; give one of upper, title, lower, typos, punctuation, words");
+  refused("none=0.1", "'none' is not a kind of noise");
   refused("upper", "'upper' lacks a rate; write for example upper=0.05");
   refused("upper=0.1,upper=0.2", "'upper' is given twice");
   for (const char* rate : {"", "x", "0", "-1", "1.5", "nan", "0.1x"})
     refused(std::string("typos=") + rate, std::string("'") + rate + "' is not a rate");
-  refused("upper=0.6,lower=0.6", "add up to at most 1");
+  refused("upper=0.6,lower=0.6", "upper, title and lower add up to more than 1");
   EXPECT_FALSE(parse_noise_rates("--noise", "").any());
 }
 
@@ -100,7 +100,7 @@ TEST(NoiseRates, AreOnTheTargetForLetterCasesOnly) {
   expect_error([&] { parse_letter_cases("--noise-target", "upper,typos", rates); }, ErrorKind::usage,
                {"--noise-target upper,typos: 'typos' is not a letter case"});
   expect_error([&] { parse_letter_cases("--noise-target", "title", rates); }, ErrorKind::usage,
-               {"--noise-target title: give title a rate in --noise as well"});
+               {"--noise-target title: title needs a rate in --noise as well"});
 }
 
 }  // namespace

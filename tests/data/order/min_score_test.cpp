@@ -58,11 +58,11 @@ TEST(MinScore, IsOneNumberForAllCorporaOrOneForEachThatIsNamed) {
 }
 
 TEST(MinScore, ThatMeansNothingIsRefused) {
-  for (const auto& [text, why] : {std::pair{"high", "data.min_score = 'high': must be a number"},
+  for (const auto& [text, why] : {std::pair{"high", "data.min_score = 'high' is not a min score: give a number"},
                                   {"clean:", "such as clean:0.8"},
-                                  {"clean:nan", "must be a number"},
-                                  {"inf", "must be a number"},
-                                  {"clean:0.5,", "must be a number"},
+                                  {"clean:nan", "is not a min score: give a number"},
+                                  {"inf", "is not a min score: give a number"},
+                                  {"clean:0.5,", "is not a min score: give a number"},
                                   {"other:0.5", "data.min_score names other, which is not in the mix clean:3,"},
                                   {"clean:0.5,clean:0.6", "names clean twice"}}) {
     std::vector<MixCorpus> mix = two_folders();

@@ -367,7 +367,7 @@ TEST(MixPlan, NamesTheCorpusOfWhichNoPairFits) {
   c.mix[1].lengths = shared_lengths(std::vector<PairLength>(50, PairLength{200, 5}));
   c.mix[1].corpus.folder = "packed/long";
   testing::expect_error([&] { MixRanks(c, 1).step(); }, ErrorKind::data,
-                        {"no pair of packed/long fits a block of 128"});
+                        {"no pair of packed/long fits into a block of 128"});
 }
 
 // A run that a later version resumes must keep its order.

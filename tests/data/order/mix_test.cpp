@@ -44,15 +44,15 @@ TEST(Mix, RefusesWhatItCannotMean) {
   refused("a,", "lacks a folder");
   refused(",a", "lacks a folder");
   refused("a:1,:2", "lacks a folder");
-  refused("a:0,b:1", "the weight of 'a' is '0': give a number from 0.001 to 1000");
+  refused("a:0,b:1", "the weight of 'a' is '0', but must be a number from 0.001 to 1000");
   refused("a:0.0005,b:1", "at most three decimals");
   refused("a:1001,b:1", "from 0.001 to 1000");
   for (const char* weight : {"1.2.3", "-1", "1e2", "", "3x", " 3"})
-    refused(
-        fmt::format("p/a:{},b:1", weight),
-        fmt::format("the weight of 'p/a' is '{}': give a number from 0.001 to 1000 with at most three decimals, such "
-                    "as p/a:0.5 (write / after a folder whose name has a :)",
-                    weight));
+    refused(fmt::format("p/a:{},b:1", weight),
+            fmt::format(
+                "the weight of 'p/a' is '{}', but must be a number from 0.001 to 1000 with at most three decimals, as "
+                "in p/a:0.5 (if the folder's name contains a colon, write / after the name)",
+                weight));
   refused("a:1,a:2", "names 'a' twice");
   std::string many = "c";
   for (int i = 0; i < 32; ++i) many += ",c" + std::to_string(i);

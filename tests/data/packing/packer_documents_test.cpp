@@ -122,7 +122,7 @@ TEST_F(PackerDocumentsTest, HaveNoVariants) {
   write({"ka"}, {"ka"});
   PackOptions o = documents(50);
   o.variants = {.count = 2, .bpe_dropout = 0.1};
-  expect_refused(o, ErrorKind::usage, {"--documents", "--variants", "leave one out"});
+  expect_refused(o, ErrorKind::usage, {"--documents", "--variants", "leave out one option"});
 }
 
 TEST_F(PackerDocumentsTest, RefuseAColumnThatNothingReads) {

@@ -80,7 +80,7 @@ TEST_F(PackerFoldersTest, RefusesToAppendWhereItCannot) {
   o.existing = ExistingCorpus::extend;
   expect_refused(o, ErrorKind::usage, {"--append uses the tokenizer of the corpus"});
   o.tokenizer.clear();
-  expect_refused(o, ErrorKind::usage, {"packed contains no packed corpus that --append could extend"});
+  expect_refused(o, ErrorKind::usage, {"packed contains no packed corpus: check --output, or leave out --append"});
   pack(options(), no_progress);
   flip_byte(folder_ / "packed/tokenizer.model", 1000);
   expect_refused(o, ErrorKind::data, {"tokenizer.model is damaged"});

@@ -137,7 +137,7 @@ TEST_F(PackerTest, RefusesBadTextNamingFileAndLine) {
   write({}, {});
   expect_refused(options(), ErrorKind::data, {"are empty"});
   write({"", " "}, {"a", "b"});
-  expect_refused(options(), ErrorKind::data, {"no pair is left of 2: 2 dropped (a side is empty)"});
+  expect_refused(options(), ErrorKind::data, {"none of the 2 pairs is left: 2 dropped (a side is empty)"});
   const std::string whole = testing::gzipped(joined(sentences(2000, 5)));
   write_file_atomically(folder_ / "source.txt", whole.substr(0, whole.size() / 2));
   expect_refused(options(), ErrorKind::data, {"source.txt", "cut off"});
@@ -163,19 +163,20 @@ TEST_F(PackerTest, RefusesContradictingOptions) {
   write({"a"}, {"b"});
   PackOptions o = options();
   o.separate_vocabularies = true;
-  expect_refused(o, ErrorKind::usage, {"--tokenizer is one model for both sides, but --separate-vocabularies"});
+  expect_refused(o, ErrorKind::usage, {"--tokenizer gives one model for both sides, but --separate-vocabularies"});
   o = options();
   o.source_tokenizer = o.tokenizer;
-  expect_refused(o, ErrorKind::usage, {"give --source-tokenizer and --target-tokenizer together"});
+  expect_refused(o, ErrorKind::usage, {"only one of --source-tokenizer and --target-tokenizer is given: give both"});
   o.target_tokenizer = o.tokenizer;
-  expect_refused(o, ErrorKind::usage, {"--tokenizer is one model for both sides: for separate"});
+  expect_refused(o, ErrorKind::usage,
+                 {"--tokenizer cannot be combined with --source-tokenizer and --target-tokenizer"});
   o = options();
   o.text.tsv = "pairs.tsv";
-  expect_refused(o, ErrorKind::usage, {"either as --source and --target, or as --tsv"});
+  expect_refused(o, ErrorKind::usage, {"either with --source and --target, or with --tsv"});
   o.text = {};
-  expect_refused(o, ErrorKind::usage, {"either as --source and --target, or as --tsv"});
+  expect_refused(o, ErrorKind::usage, {"either with --source and --target, or with --tsv"});
   o.text.source = folder_ / "source.txt";
-  expect_refused(o, ErrorKind::usage, {"give --source and --target together"});
+  expect_refused(o, ErrorKind::usage, {"give both --source and --target"});
   o = options();
   o.filter.max_length = 0;
   expect_refused(o, ErrorKind::usage, {"--max-length 0"});

@@ -256,16 +256,16 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   };
   refused({.count = -1}, "--variants -1: must be from 1 to 1000, or 0 for none");
   refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: must be from 1 to 1000");
-  refused({.count = 2}, "--variants 2: all variants would be the same; use --bpe-dropout");
+  refused({.count = 2}, "--variants 2: all variants would be the same: add --bpe-dropout");
   refused({.bpe_dropout = 0.1}, "need --variants");
   refused({.concatenate = 0.1}, "need --variants");
   refused({.insert = "emoji=0.1"}, "need --variants");
-  refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is not a mark");
-  refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: must be a probability from 0 to below 1");
+  refused({.count = 2, .insert = "smile=1"}, "--insert smile=1: 'smile' is not a kind of mark");
+  refused({.count = 2, .bpe_dropout = 1}, "--bpe-dropout 1: must be a probability that is at least 0 and below 1");
   refused({.count = 2, .bpe_dropout = -0.1}, "--bpe-dropout -0.1: must be a probability");
   refused({.count = 2, .unigram_alpha = -1}, "--unigram-alpha -1: must be above 0");
   refused({.count = 2, .concatenate = 2}, "--concatenate 2: must be a probability");
-  refused({.count = 2, .noise = "loud=1"}, "--noise loud=1: 'loud' is not a noise");
+  refused({.count = 2, .noise = "loud=1"}, "--noise loud=1: 'loud' is not a kind of noise");
   refused({.count = 2, .noise = "upper=1", .noise_target = "typos"},
           "--noise-target typos: 'typos' is not a letter case");
   refused({.count = 2, .subword_sides = SubwordSides::source, .noise = "upper=1"},
@@ -273,7 +273,7 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   refused({.count = 2, .unigram_alpha = 0.1}, "is a BPE model; give --bpe-dropout instead");
   PackOptions o = varied("packed", {.count = 2, .unigram_alpha = 0.1});
   o.tokenizer.clear();
-  expect_refused(o, ErrorKind::usage, {"the tokenizer to train is a BPE model"});
+  expect_refused(o, ErrorKind::usage, {"--unigram-alpha needs a unigram model, but `weft pack` trains a BPE model"});
 }
 
 TEST_F(PackerVariantsTest, OfUnigramModelsAreSampled) {

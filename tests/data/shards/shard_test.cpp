@@ -264,7 +264,7 @@ TEST_F(ShardTest, RefusesNumbersThatAreNone) {
   };
   refused([](Hdf5Image&) {}, {"hand.h5", "the 5 datasets"});
   refused([](Hdf5Image& image) { image.add_numbers("scores", {1, 1, 1}); }, {"hand.h5", "the 5 datasets"});
-  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, 1}); }, {"weights", "has 2 elements, must have 3"});
+  refused([](Hdf5Image& image) { image.add_numbers("weights", {1, 1}); }, {"weights", "has 2 elements instead of 3"});
   refused([](Hdf5Image& image) { image.add_numbers("weights", {1, -1, 1}); }, {"weights", "-1 is not a valid value"});
   refused([](Hdf5Image& image) { image.add_numbers("weights", {1, NAN, 1}); }, {"weights", "nan is not a valid value"});
   refused([](Hdf5Image& image) { image.add_ids("weights", {1, 1, 1}, 1); }, {"weights", "real numbers"});

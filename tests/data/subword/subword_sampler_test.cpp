@@ -126,7 +126,8 @@ TEST_P(SubwordSampling, HasSentencePiecesDistribution) {
 TEST(PieceTable, RefusesWhatHasOneSegmentation) {
   const TemporaryFolder folder;
   const std::string file = testing::train_sentencepiece(folder, {{"model_type", "word"}, {"vocab_size", "20"}});
-  expect_error([&] { SubwordSampler sampler(file); }, ErrorKind::data, {"one segmentation per sentence"});
+  expect_error([&] { SubwordSampler sampler(file); }, ErrorKind::data,
+               {"needs a BPE or unigram model, which has several segmentations per sentence"});
 }
 
 TEST(PieceTable, RefusesDamagedModels) {

@@ -161,7 +161,7 @@ void reduce_in_step_seven(Context& ctx, Communicator& world, Communicator&) {
 }
 
 const std::string kCollective = "all_reduce of 16 bytes in step 7, rank 0 of a group of 2";
-const std::string kReport = kCollective + ": NCCL (device 0, Emulated device) reports: remote error ";
+const std::string kReport = kCollective + ": NCCL failed (device 0, Emulated device): remote error ";
 
 TEST(NcclFailure, ARankThatNeverComesIsWaitedForUpToTheLimit) {
   std::latch heard(1);
@@ -208,7 +208,7 @@ TEST(NcclFailure, ARankOfAMeshIsWaitedForAsLongAsTheOptionSays) {
 TEST(NcclFailure, ARankThatEndsByAnErrorIsNoticedAtOnce) {
   const std::string text = failure(
       reduce_in_step_seven, [](Context&, Communicator&, Communicator&) { throw std::runtime_error("disk full"); });
-  EXPECT_EQ(text, kReport + "(rank 1 has left); NCCL_DEBUG=WARN shows more");
+  EXPECT_EQ(text, kReport + "(rank 1 has left); set NCCL_DEBUG=WARN for details");
 }
 
 TEST(NcclFailure, AGatherOfPartsIsNamedWithTheBytesOfAllParts) {
@@ -231,7 +231,7 @@ TEST(NcclFailure, AnAsynchronousErrorIsThrownWhereTheHostWaits) {
   };
   const std::string text = failure(twice, twice);
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
-  EXPECT_EQ(text, kReport + "(the network failed, as the test wanted); NCCL_DEBUG=WARN shows more");
+  EXPECT_EQ(text, kReport + "(the network failed, as the test wanted); set NCCL_DEBUG=WARN for details");
 }
 
 TEST(NcclFailure, DifferentCallsAreNamed) {
@@ -330,7 +330,7 @@ TEST(NcclFailure, TheRanksAgreeOnTheCauseNotOnWhatFollowedFromIt) {
   const Error error = connection_failure([](int rank) { return rank; }, {});
   unsetenv("WEFT_EMULATED_NCCL_FAULT");
   EXPECT_EQ(error.kind(), ErrorKind::usage);
-  const std::string report = ": NCCL (device 1, Emulated device) reports: invalid usage";
+  const std::string report = ": NCCL failed (device 1, Emulated device): invalid usage";
   EXPECT_TRUE(std::string(error.what()).starts_with("rank 1 on " + host_name() + report)) << error.what();
 }
 

@@ -125,7 +125,7 @@ TEST_F(Average, OfTheLastCheckpoints) {
 TEST_F(Average, OfTheBestThatAreOnDisk) {
   average({run_, "--best", "2", "--output", output_});
   expect_mean_of({20, 40}, 40);
-  EXPECT_TRUE(holds(refusal({run_, "--best", "5", "--force"}), "keeps only 4 validated checkpoints"));
+  EXPECT_TRUE(holds(refusal({run_, "--best", "5", "--force"}), "contains only 4 validated checkpoints"));
 }
 
 TEST_F(Average, OfTheBestByTheRuleOfTheRun) {
@@ -171,7 +171,7 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
   const Error named = error_of([&] {
     average({run_, "--last", "2", "--output", run_ + "/checkpoints/step-00000099"});
   });
-  EXPECT_TRUE(holds(named.what(), "is reserved for checkpoints of runs"));
+  EXPECT_TRUE(holds(named.what(), "has a name reserved for checkpoints of runs"));
 }
 
 TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
@@ -195,21 +195,21 @@ TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "heads", 50, more_heads)}),
                     "belong to different models: model.heads is 2 and 4"));
   EXPECT_TRUE(holds(refusal({step(10), save(folder_ / "words", 50, config(), false, "another")}),
-                    "contain different models: tokenizer.model differs"));
-  EXPECT_TRUE(holds(refusal({step(10), step(10)}), "is given twice"));
+                    "contain different models: their files tokenizer.model differ"));
+  EXPECT_TRUE(holds(refusal({step(10), step(10)}), "the checkpoint " + step(10) + " is given twice"));
   EXPECT_FALSE(fs::exists(output_));
 }
 
 TEST_F(Average, RefusesWhatIsMissingOrDamaged) {
-  EXPECT_TRUE(holds(refusal({run_, "--last", "5"}), "keeps only 4 checkpoints"));
+  EXPECT_TRUE(holds(refusal({run_, "--last", "5"}), "contains only 4 checkpoints"));
   const TemporaryFolder empty;
   EXPECT_EQ(message_of(ErrorKind::checkpoint,
                        [&] {
                          run_average({.args = {empty.path(), "--last", "1", "--output", output_}});
                        }),
             empty.path() + " contains no checkpoint: give the folder of a run");
-  EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last needs the number of checkpoints to average, at least 1"));
-  EXPECT_TRUE(holds(refusal({step(10)}), "an average needs two or more checkpoints"));
+  EXPECT_TRUE(holds(refusal({run_, "--last", "0"}), "--last must be the number of checkpoints to average, at least 1"));
+  EXPECT_TRUE(holds(refusal({step(10)}), "too few checkpoints: give at least two"));
   EXPECT_TRUE(holds(refusal({step(10), folder_ / "nothing"}), "there is no such folder"));
   std::string bytes = read_file(step(20) + "/model.safetensors");
   bytes[bytes.size() / 2] ^= 1;

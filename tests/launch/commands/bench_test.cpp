@@ -205,7 +205,7 @@ TEST(Bench, PrintsAMachineAlone) {
       [&] {
         run_bench({{"--machine", "--json"}, world.get()});
       },
-      ErrorKind::usage, {"--machine", "give one of them"});
+      ErrorKind::usage, {"--machine", "give only one of them"});
 }
 
 }  // namespace

@@ -61,13 +61,13 @@ TEST_F(BleuCommand, JsonHoldsTheScoresAndTheOptionsReachThem) {
 TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {
   const std::string reference = file("ref", "a\nb\nc\n"), hypothesis = file("hyp", "a\nb");
   EXPECT_EQ(message({"--reference", reference, hypothesis}),
-            hypothesis + " has 2 lines, but " + reference + " has 3: line i of each must belong to sentence i");
+            hypothesis + " has 2 lines, but " + reference + " has 3: line i of both must belong to sentence i");
 }
 
 TEST_F(BleuCommand, InvalidUtf8IsNamedByFileAndLine) {
   const std::string reference = file("ref", "a\nb\xFF\n");
   EXPECT_EQ(message({"--reference", reference, file("hyp", "a\nb\n")}),
-            reference + ", line 2: invalid UTF-8 at byte 2 (0xFF); convert it, e.g. iconv -f LATIN1 -t UTF-8");
+            reference + ", line 2: byte 2 (0xFF) is not valid UTF-8; use for example iconv -f LATIN1 -t UTF-8");
 }
 
 TEST_F(BleuCommand, LinesEndAtLineFeedsAlone) {
@@ -90,7 +90,7 @@ TEST_F(BleuCommand, RefusesOptionsThatWouldDoNothing) {
   says({"--ter-no-punct"}, "--ter-no-punct needs ter");
   says({"--lowercase", "--metrics=ter"}, "--lowercase needs bleu or chrf");
   says({"--ter-asian-support", "--metrics=ter"}, "needs --ter-normalized or --ter-no-punct");
-  says({"--lowercase", "--metrics=bleu,ter", "--ter-case-sensitive"}, "give one of them");
+  says({"--lowercase", "--metrics=bleu,ter", "--ter-case-sensitive"}, "give only one of them");
   says({"--seed=3"}, "--seed needs --confidence, --paired-bs or --paired-ar");
   says({"--confidence-n=30"}, "--confidence-n needs --confidence");
   says({"--paired-ar-n=30"}, "--paired-ar-n needs --paired-ar");
@@ -110,7 +110,7 @@ TEST_F(BleuCommand, AnUnknownMetricIsAnsweredWithTheNearest) {
   EXPECT_EQ(message({"--reference", path, path, "--metrics=bleu,chf"}),
             "metrics = 'bleu,chf': there is no metric 'chf'; did you mean chrf?");
   EXPECT_EQ(message({"--reference", path, "--metrics", "bleu", "chrf"}),
-            "'chrf' would be a hypothesis file: write --metrics bleu,chrf or ./chrf");
+            "'chrf' is read as a file: write --metrics bleu,chrf or, for a file, ./chrf");
 }
 
 TEST_F(BleuCommand, SeveralSystemsStandInOneTableAndNameTheirFilesInJson) {
@@ -145,7 +145,7 @@ TEST_F(BleuCommand, ThePairedTestIsATableWithTheBaselineNamed) {
                       "same              10.0  0.0100\n"
                       "poor             100.0  0.0100  *\n"
                       "\n"
-                      "p: probability of a larger difference from base, the baseline, by chance; *: p < 0.05\n"
+                      "p: probability that chance alone makes a larger difference from the baseline base; *: p < 0.05\n"
                       "(paired approximate randomization, 99 trials, seed 12345)\n");
 }
 
@@ -166,24 +166,27 @@ TEST_F(BleuCommand, PairedTestsNeedTwoSystemsAndOneKind) {
             std::string::npos);
   EXPECT_NE(message({"--reference", path, path, other, "--paired-bs", "--confidence"}).find("leave out --confidence"),
             std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, path}).find("given twice"), std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, "--confidence", "--confidence-n=1"}).find("give 2 to 1000000"),
+  EXPECT_NE(message({"--reference", path, path, path}).find("the hypothesis file " + path + " is given twice"),
             std::string::npos);
-  EXPECT_NE(message({"--reference", path, path, other, "--paired-ar", "--paired-ar-n=1000001"}).find("give 2 to"),
+  EXPECT_NE(message({"--reference", path, path, "--confidence", "--confidence-n=1"})
+                .find("--confidence-n is 1, but must be between 2 and 1000000"),
+            std::string::npos);
+  EXPECT_NE(message({"--reference", path, path, other, "--paired-ar", "--paired-ar-n=1000001"})
+                .find("--paired-ar-n is 1000001, but must be between 2 and 1000000"),
             std::string::npos);
 }
 
 TEST_F(BleuCommand, EverySystemNeedsAsManyLinesAsTheReferences) {
   const std::string reference = file("ref", "a\nb\n"), good = file("good", "a\nb\n"), bad = file("bad", "a\n");
   EXPECT_EQ(message({"--reference", reference, good, bad}),
-            bad + " has 1 lines, but " + reference + " has 2: line i of each must belong to sentence i");
+            bad + " has 1 lines, but " + reference + " has 2: line i of both must belong to sentence i");
 }
 
 TEST_F(BleuCommand, WhatCannotBeReadIsNamed) {
   const std::string reference = file("ref", "a\n"), empty = file("empty", "");
   EXPECT_EQ(message({"--reference", reference, empty}), empty + " is empty");
   EXPECT_EQ(message({"--reference", empty + "-not", reference}),
-            empty + "-not: cannot be opened: No such file or directory");
+            empty + "-not cannot be opened: No such file or directory");
   EXPECT_EQ(message({"--reference", folder_.path(), reference}), folder_.path() + " is a folder");
 }
 
@@ -191,7 +194,8 @@ TEST_F(BleuCommand, StandardInputIsOneTextOnly) {
   const std::string path = file("ref", "a\n");
   for (const std::vector<std::string>& args : std::vector<std::vector<std::string>>{
            {"--reference", "-"}, {"--reference", "-", "-"}, {"--reference", "-", "--reference", "-", path}})
-    EXPECT_NE(message(args).find("standard input can be only one text"), std::string::npos) << message(args);
+    EXPECT_NE(message(args).find("standard input is given for several texts, but can be only one"), std::string::npos)
+        << message(args);
 }
 
 TEST_F(BleuCommand, TakesLongLines) {

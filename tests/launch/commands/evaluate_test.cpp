@@ -38,10 +38,10 @@ TEST_F(Evaluate, RefusesToReplaceTheTextsItReads) {
   const std::string output = folder_ / "../" + std::filesystem::path(folder_.path()).filename().string();
   for (const int ranks : {1, 2})
     EXPECT_TRUE(refusal(output, "right", ranks)
-                    .ends_with("--output " + output + " would replace --reference " + reference_ +
+                    .ends_with("--output " + output + " would overwrite --reference " + reference_ +
                                ": give a different folder, or a different --name for the set"))
         << ranks;
-  EXPECT_NE(refusal(folder_.path(), "held-out").find("would replace --source"), std::string::npos);
+  EXPECT_NE(refusal(folder_.path(), "held-out").find("would overwrite --source"), std::string::npos);
   EXPECT_EQ(read_file(reference_), "text\n");
 }
 

@@ -194,7 +194,7 @@ TEST_F(Import, RefusesOneTableForTwoTokenizers) {
                     "model.tying = all needs one vocabulary for both sides"));
   EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
                                                tokenizer_, "--output", imported_}),
-                    "give --source-tokenizer and --target-tokenizer together"));
+                    "only one of --source-tokenizer and --target-tokenizer is given: give both, or neither"));
 }
 
 TEST_F(Import, LeavesWhatIsThereAlready) {
@@ -224,7 +224,7 @@ TEST_F(Import, TakesAFolderThatHoldsOnlyWhatAKilledImportLeft) {
 TEST_F(Import, LeavesNoParentOfAFolderThatCannotBeMade) {
   std::vector<std::string> args = import_arguments(tokenizer_);
   args.back() = folder_ / "n/m/" + std::string(300, 'o');
-  EXPECT_TRUE(holds(refusal(ErrorKind::io, args), "cannot make the folder"));
+  EXPECT_TRUE(holds(refusal(ErrorKind::io, args), "cannot create the folder"));
   EXPECT_FALSE(fs::exists(folder_ / "n"));
 }
 
@@ -235,7 +235,7 @@ TEST_F(Exchange, ExportWritesAFolderAndReplacesItOnlyWhenForced) {
     EXPECT_EQ(read_file(folder_ / format + "/tokenizer.model"), read_file(tokenizer_));
     write_file_atomically(folder_ / format + "/tokenizer.model", "another");
     EXPECT_TRUE(
-        holds(error_of([&] { run(run_export, args); }).what(), "already exists: give another name, or --force"));
+        holds(error_of([&] { run(run_export, args); }).what(), "already exists: use a different name, or --force"));
     EXPECT_EQ(read_file(folder_ / format + "/tokenizer.model"), "another");
     args.push_back("--force");
     ASSERT_EQ(run(run_export, args), 0);

@@ -49,7 +49,7 @@ TEST(Inspect, RefusesAnOptionThatDoesNotFitThePath) {
                     checkpoint = folder / "step-00000001";
   const auto refused = [](const std::string& option, const std::string& path, const std::string& is) {
     EXPECT_EQ(refusal({path, "--" + option + (option == "chart" ? "" : "=1")}),
-              "--" + option + " has no effect: " + path + " is " + is);
+              "--" + option + " does not apply to " + path + ", which is " + is);
   };
   refused("chart", corpus, "a packed corpus");
   refused("vocabulary", corpus + "/manifest.json", "a packed corpus");
@@ -96,9 +96,9 @@ TEST(Inspect, WritesOnePageOfSeveralRuns) {
 TEST(Inspect, ReplacesAPageButNoOtherFile) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run"), log = read_file(run + "/log.jsonl");
-  EXPECT_NE(refusal({run, "--html", run + "/log.jsonl"}).find("give another name"), std::string::npos);
+  EXPECT_NE(refusal({run, "--html", run + "/log.jsonl"}).find("give a different name"), std::string::npos);
   EXPECT_NE(refusal({run, "--html", run}).find("is a folder"), std::string::npos);
-  EXPECT_NE(refusal({run, "--html", ""}).find("needs a name"), std::string::npos);
+  EXPECT_NE(refusal({run, "--html", ""}).find("--html has no value"), std::string::npos);
   for (int again = 0; again < 2; ++again) inspect({run, "--html", folder / "out"});
   EXPECT_EQ(read_file(run + "/log.jsonl"), log);
 }
@@ -108,7 +108,8 @@ TEST(Inspect, LeavesTheEventFileOfARunToItsTraining) {
   const std::string run = make_run(folder, "run");
   inspect({run, "--tensorboard", run + "/tensorboard"});  // it has none yet
   for (const std::string& shown : {run, make_run(folder, "other")})
-    EXPECT_NE(refusal({shown, "--tensorboard", run + "/tensorboard/"}).find("the run itself writes there"),
+    EXPECT_NE(refusal({shown, "--tensorboard", run + "/tensorboard/"})
+                  .find("is used by the run itself: give a different folder"),
               std::string::npos)
         << shown;
 }
@@ -144,10 +145,9 @@ TEST(Inspect, DrawsAnyNumbersOfTheLog) {
 TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run");
-  EXPECT_EQ(
-      refusal({run, "--chart", "--curve", "rl"}),
-      "curve = rl: the log contains only corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, lr, seconds, "
-      "target_tokens, target_tokens_per_second");
+  EXPECT_EQ(refusal({run, "--chart", "--curve", "rl"}),
+            "--curve rl: the log contains only the values corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, "
+            "lr, seconds, target_tokens, target_tokens_per_second");
   EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("at most two curves"), std::string::npos);
   for (const char* option : {"--curve=lr", "--over=hours"})
     EXPECT_NE(refusal({run, option}).find("needs --chart"), std::string::npos) << option;
@@ -160,9 +160,9 @@ TEST(Inspect, RefusesAPageOfWhatIsNoRun) {
   EXPECT_EQ(refusal({folder / "none", "--html", folder / "page.html"}),
             folder / "none" + ": there is no such file or folder");
   EXPECT_EQ(refusal({folder / "empty", "--html", folder / "page.html"}),
-            folder / "empty" + " has no step yet, so there is nothing to show");
+            "the log of " + (folder / "empty") + " has no step yet, so there is nothing to show");
   EXPECT_EQ(refusal({kTiny, "--html", folder / "page.html"}),
-            std::string("--html has no effect: ") + kTiny + " is a configuration");
+            "--html does not apply to " + kTiny + ", which is a configuration");
   EXPECT_FALSE(std::filesystem::exists(folder / "page.html"));
 }
 
@@ -208,14 +208,18 @@ TEST(InspectModel, RefusesWhatCannotBeBuilt) {
   EXPECT_NE(refusal({"model"}).find("PATH is missing"), std::string::npos);
   EXPECT_NE(refusal({"model", "none.cfg"}).find("none.cfg: there is no such file"), std::string::npos);
   EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--tp", "3"}).find("parallel.tp = 3"), std::string::npos);
-  EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--tp", "0"}).find("tp = 0"), std::string::npos);
-  EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--length", "0"}).find("length = 0"), std::string::npos);
+  EXPECT_NE(refusal({"model", kTiny, "--vocabulary", "300", "--tp", "0"}).find("--tp is 0, but must be between 1 and "),
+            std::string::npos);
+  EXPECT_NE(
+      refusal({"model", kTiny, "--vocabulary", "300", "--length", "0"}).find("--length must be at least 1, but is 0"),
+      std::string::npos);
 }
 
 TEST(InspectModel, RefusesAVocabularyWhereItIsKnown) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "a.cfg", "[model]\nsource_vocabulary = 300\ntarget_vocabulary = 300\n");
-  EXPECT_NE(refusal({"model", folder / "a.cfg", "--vocabulary", "300"}).find("leave the option out"),
+  EXPECT_NE(refusal({"model", folder / "a.cfg", "--vocabulary", "300"})
+                .find("has no effect, because the vocabulary sizes are known (300 and 300): leave it out"),
             std::string::npos);
 }
 
@@ -223,7 +227,7 @@ TEST(InspectModel, DoesNotPrintTheBytesOfAFileThatIsNoText) {
   const TemporaryFolder folder;
   write_file_atomically(folder / "a.safetensors", std::string("\x40\0\0\0{\"a\":[0,1]}", 15));
   EXPECT_EQ(refusal({"model", folder / "a.safetensors"}),
-            folder / "a.safetensors" + " is not a configuration file: a .cfg is a small text file");
+            folder / "a.safetensors" + " is not a configuration file: a .cfg is UTF-8 text of at most 1 MiB");
   write_file_atomically(folder / "a.json", std::string(5000, 'x'));
   EXPECT_LT(refusal({"model", folder / "a.json"}).size(), 400u);
 }

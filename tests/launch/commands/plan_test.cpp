@@ -166,11 +166,12 @@ TEST(Plan, RefusesWhatItCannotRead) {
   EXPECT_TRUE(holds(refusal({"--machine=x.cfg"}), "--ranks is missing"));
   EXPECT_EQ(refusal({"--ranks=4", "--machine=no-such.cfg"}),
             "cannot read the configuration 'no-such.cfg': No such file or directory");
-  EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--parallel.zero=2"})), "parallel.zero = 2: give 0 or 1"));
+  EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--parallel.zero=2"})),
+                    "--parallel.zero must be 0 or 1, but is 2"));
   EXPECT_TRUE(holds(refusal(cluster("base", "h200-400g", 4, {"--network.hop=2 guessed"})),
-                    "network.hop = '2 guessed': give a number of 0 or more"));
+                    "network.hop = '2 guessed' is not valid: give a number of 0 or more"));
   EXPECT_TRUE(holds(refusal(cluster("base", "epyc-2-cores", 2, {"--train.precision=f32"})),
-                    "the rates of this machine were measured in bf16, but train.precision = f32"));
+                    "the rates of this machine were measured in bf16, but train.precision is f32"));
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/machine.cfg";
   std::ofstream(file) << "[network]\nbandwith = 1e9\n";

@@ -90,15 +90,16 @@ TEST(Program, IsNotStartedTwiceForOneProcessWork) {
   for (const char* launched : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2", "PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2"}) {
     const Outcome o = run_weft("inspect nothing", std::string("env ") + launched + " ");
     EXPECT_EQ(o.status, 2) << o.text;
-    EXPECT_EQ(o.text, "weft: `weft inspect` runs in one process, but 2 were started: run it without mpirun\n");
+    EXPECT_EQ(o.text, "weft: `weft inspect` runs in one process, but 2 were started: run it without mpirun or srun\n");
   }
 }
 
 TEST(Program, IsNotStartedForOneProcessWorkByALauncherThatDoesNotSayHowOften) {
   const Outcome o = run_weft("inspect nothing", "env PMIX_RANK=0 ");
   EXPECT_EQ(o.status, 2) << o.text;
-  EXPECT_EQ(o.text,
-            "weft: `weft inspect` runs in one process, but several may have been started: run it without mpirun\n");
+  EXPECT_EQ(
+      o.text,
+      "weft: `weft inspect` runs in one process, but several may have been started: run it without mpirun or srun\n");
 }
 
 TEST(Program, DoesNotStartMpiAlone) {                        // nor as a task of srun without MPI
@@ -116,7 +117,7 @@ TEST(Program, SaysWhenALongOutputCannotBeWritten) {  // longer than a buffer, so
     std::array<char, 4096> chunk;
     const std::string text(chunk.data(), fread(chunk.data(), 1, chunk.size(), pipe));
     EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 5) << sink;
-    EXPECT_EQ(text, "weft: standard output cannot be written: disk full or closed\n") << sink;
+    EXPECT_EQ(text, "weft: standard output is closed, or its disk is full\n") << sink;
   }
 }
 

@@ -97,7 +97,8 @@ TEST(Verify, ReadsTheLogOfARun) {
 
 TEST(Verify, RefusesWhatIsNeither) {
   const TemporaryFolder folder;
-  EXPECT_NE(message_of(ErrorKind::usage, [&] { run_verify({.args = {folder.path()}}); }).find("is neither"),
+  EXPECT_NE(message_of(ErrorKind::usage, [&] { run_verify({.args = {folder.path()}}); })
+                .find("is not a packed corpus, a checkpoint or a run with checkpoints"),
             std::string::npos);
 }
 

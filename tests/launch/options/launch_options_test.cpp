@@ -43,10 +43,10 @@ TEST(LaunchOptions, KnowsThatAFlagHasNoValue) {
 
 TEST(LaunchOptions, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(refusal_of_launch({"-n", "4"}), "COMMAND is missing; usage: weft launch -n N train ...");
-  EXPECT_EQ(refusal_of_launch({"-n", "0", "train"}), "ranks = 0: give 1 or more");
-  EXPECT_EQ(refusal_of_launch({"-nx", "train"}), "ranks = 'x': give a whole number");
-  EXPECT_EQ(refusal_of_launch({"-n", "-4", "train"}), "ranks = -4: give 1 or more");
-  EXPECT_EQ(refusal_of_launch({"--restarts", "-1", "train"}), "restarts = -1: give 0 or more");
+  EXPECT_EQ(refusal_of_launch({"-n", "0", "train"}), "--ranks must be at least 1, but is 0");
+  EXPECT_EQ(refusal_of_launch({"-nx", "train"}), "ranks = 'x' is not valid: give a whole number");
+  EXPECT_EQ(refusal_of_launch({"-n", "-4", "train"}), "--ranks must be at least 1, but is -4");
+  EXPECT_EQ(refusal_of_launch({"--restarts", "-1", "train"}), "--restarts must be at least 0, but is -1");
   EXPECT_EQ(refusal_of_launch({"--restarts", "1", "translate"}),
             "--restarts applies only to train, because translate cannot resume");
   EXPECT_EQ(refusal_of_launch({"--host", "a", "train"}), "unknown option '--host'; did you mean --hosts?");

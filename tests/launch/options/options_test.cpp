@@ -89,7 +89,7 @@ TEST(Options, HelpHasAWordForEachOptionWithItsChoices) {
 
 TEST(Options, HelpOfAnotherFormatIsRefused) {
   EXPECT_EQ(testing::message_of(ErrorKind::usage, [] { asked_help({"--help=html"}); }),
-            "help = 'html': give one of text, man, words");
+            "help = 'html' is not valid: give one of text, man, words");
   EXPECT_FALSE(asked_help({"train", "--", "--help"}));
 }
 

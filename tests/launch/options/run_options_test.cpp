@@ -58,7 +58,7 @@ TEST(RunOptions, ReadsStagesFromTheCommandLine) {
 
 TEST(RunOptions, RefusesStrayWordsAndMissingFiles) {
   EXPECT_EQ(argument_error({"model.width=3"}),
-            "'model.width=3' does not belong to an option; usage: weft train --config FILE [--section.key=value ...]");
+            "'model.width=3' belongs to no option; usage: weft train --config FILE [--section.key=value ...]");
   EXPECT_EQ(argument_error({"--config", "/no/such.cfg"}),
             "cannot read the configuration '/no/such.cfg': No such file or directory");
 }
@@ -74,12 +74,12 @@ TEST(RunOptions, NameTheNearestOptionOfAnUnknownOne) {
 }
 
 TEST(RunOptions, NameKeyValueAndWhatIsAllowed) {
-  EXPECT_EQ(argument_error({"--model.width=3x"}), "model.width = '3x': give a whole number");
-  EXPECT_EQ(argument_error({"--train.seed=-1"}), "train.seed = '-1': give a whole number, 0 or more");
-  EXPECT_EQ(argument_error({"--schedule.lr=nan"}), "schedule.lr = 'nan': give a number");
-  EXPECT_EQ(argument_error({"--train.fresh=yes"}), "train.fresh = 'yes': give true or false");
+  EXPECT_EQ(argument_error({"--model.width=3x"}), "model.width = '3x' is not valid: give a whole number");
+  EXPECT_EQ(argument_error({"--train.seed=-1"}), "train.seed = '-1' is not valid: give a whole number, 0 or more");
+  EXPECT_EQ(argument_error({"--schedule.lr=nan"}), "schedule.lr = 'nan' is not valid: give a number");
+  EXPECT_EQ(argument_error({"--train.fresh=yes"}), "train.fresh = 'yes' is not valid: give true or false");
   EXPECT_EQ(argument_error({"--model.width=99999999999999999999"}),
-            "model.width = '99999999999999999999': give a whole number");
+            "model.width = '99999999999999999999' is not valid: give a whole number");
 }
 
 TEST(RunOptions, AreExplainedUnderTheirNames) {

@@ -177,7 +177,7 @@ TEST_F(AlignmentFilesTest, LayerAndHeadAreNumbersOrWords) {
 TEST_F(AlignmentFilesTest, ALayerOrHeadThatIsNotThereIsRefusedWithTheRange) {
   for (const char* layer : {"3", "-1", "1x", "", "first"}) EXPECT_THROW(choice(layer, "mean"), Error) << layer;
   for (const char* head : {"4", "-1", "last"}) EXPECT_THROW(choice("last", head), Error) << head;
-  expect_error([] { choice("7", "mean"); }, ErrorKind::usage, {"alignment-layer = '7': give 0 to 2"});
+  expect_error([] { choice("7", "mean"); }, ErrorKind::usage, {"alignment-layer = '7' is not valid: give 0 to 2"});
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST(WatchScreen, SaysThatARunIsSilentOrFinished) {
   run.silent_seconds = 29;
   EXPECT_EQ(lines_of(run)[0], "run r1");
   run.silent_seconds = 90;
-  EXPECT_EQ(lines_of(run)[0], "run r1: no log record for 1m 30s: stopped, or busy with a validation");
+  EXPECT_EQ(lines_of(run)[0], "run r1: no log record for 1m 30s: stopped, or validation in progress");
   run.finished = true;
   EXPECT_EQ(lines_of(run)[0], "run r1: finished");
 }

@@ -98,9 +98,9 @@ TEST_F(FindLauncher, TakesSrunInAnAllocationUnlessMpirunWasAskedFor) {
 
 TEST_F(FindLauncher, SaysWhatToInstall) {
   EXPECT_EQ(testing::message_of(ErrorKind::usage, [&] { find_launcher("", in_folder("bin/weft")); }),
-            "mpirun is neither next to weft nor on PATH: install Open MPI (Debian: openmpi-bin), or give --mpirun");
+            "mpirun is neither next to weft nor on PATH: install Open MPI (Debian: openmpi-bin), or use --mpirun PATH");
   EXPECT_EQ(testing::message_of(ErrorKind::usage, [&] { find_launcher("/no/mpirun", in_folder("bin/weft")); }),
-            "mpirun = /no/mpirun: no such program");
+            "--mpirun /no/mpirun: no such program");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(RestartPolicy, GivesUpWhenTheSameStepFailsTwice) {
   EXPECT_TRUE(policy.after(6, {.checkpoint = "step-00000010", .step = 12}).again);
   const auto next = policy.after(6, {.checkpoint = "step-00000010", .step = 12});
   EXPECT_FALSE(next.again);
-  EXPECT_TRUE(holds(next.reason, "it failed twice the same way, so it is not restarted")) << next.reason;
+  EXPECT_TRUE(holds(next.reason, "it failed twice at this point, so it is not restarted")) << next.reason;
 }
 
 TEST(RestartPolicy, GoesOnWhileThereIsProgress) {
@@ -107,7 +107,7 @@ TEST(RanksThatFit, KeepsTpAndTakesTheGreatestDpThatDividesTheBlocks) {
   EXPECT_EQ(ranks_that_fit(6, 5, 1), 5);
   EXPECT_EQ(ranks_that_fit(8, 7, 2), 6);
   EXPECT_EQ(testing::message_of(ErrorKind::peer, [] { ranks_that_fit(8, 3, 4); }),
-            "only 3 ranks are left, fewer than parallel.tp = 4");
+            "only 3 slots are left, fewer than parallel.tp = 4");
 }
 
 }  // namespace

@@ -275,7 +275,8 @@ TEST(Attention, RefusesHeadsOfKeysThatDoNotDivideTheHeads) {
       ops::attention_forward(s.w.ctx, a);
       ADD_FAILURE() << "attended with " << kv_heads;
     } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find("are not divisible by the heads of k and v"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("is not divisible by the number of heads of k and v"), std::string::npos)
+          << e.what();
     }
   }
 }

@@ -102,7 +102,7 @@ TEST(CheckpointFaults, AStateOfAnotherStepIsRefused) {
   const std::string step = save_checkpoint(model.ctx, folder.path(), Mesh(*alone, {.dp = 1, .tp = 1}),
                                            {3, model.params, model.buffers(), {{"step", 2}}, {.config = ""}});
   const std::string message = message_of(ErrorKind::checkpoint, [&] { load(step, model); });
-  EXPECT_TRUE(holds(message, "state.json: its step differs from the manifest's (3)")) << message;
+  EXPECT_TRUE(holds(message, "state.json: its step differs from step 3 in the manifest")) << message;
 }
 
 TEST(CheckpointFaults, ADamagedFolderOfTheSameStepIsMovedAside) {

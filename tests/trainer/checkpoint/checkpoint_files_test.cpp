@@ -128,8 +128,8 @@ TEST(CheckpointFiles, AnExplicitCheckpointIsNeverReplacedByAnother) {
   message_of(ErrorKind::checkpoint, [&] { load(resolve_checkpoint(folder / "step-00000002"), model); });
   message_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "step-00000003"); });
   fs::create_directory(folder / "empty");
-  EXPECT_TRUE(
-      holds(message_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "empty"); }), "holds no checkpoint"));
+  EXPECT_TRUE(holds(message_of(ErrorKind::checkpoint, [&] { resolve_checkpoint(folder / "empty"); }),
+                    "contains no checkpoint"));
 }
 
 TEST(CheckpointFiles, ADanglingBestFallsBackToTheNewest) {

@@ -59,7 +59,7 @@ TEST(Checkpoint, ANumberThatIsNotFiniteIsRefusedByTensorAndPlace) {
 
   Model model(0, 1);
   const std::string message = message_of(ErrorKind::checkpoint, [&] { load(step, model); });
-  EXPECT_TRUE(holds(message, file + ": tensor 'adam.v.qkv' holds nan at [2, 3, 1, 3] (not finite: 1 of 144 values)"))
+  EXPECT_TRUE(holds(message, file + ": tensor 'adam.v.qkv' contains nan at [2, 3, 1, 3] (not finite: 1 of 144 values)"))
       << message;
 }
 

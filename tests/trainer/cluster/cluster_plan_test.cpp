@@ -116,13 +116,13 @@ TEST(ClusterPlan, RefusesWhatCannotBe) {
     change(r);
     return refusal_of(ErrorKind::usage, [&] { plan_cluster(r); });
   };
-  EXPECT_EQ(refusal([](PlanRequest& r) { r.ranks = 0; }), "ranks = 0: must be between 1 and 1048576");
-  EXPECT_EQ(refusal([](PlanRequest& r) { r.tokens = -1; }), "tokens-per-rank = -1: must be between 0 and 16777216");
-  EXPECT_EQ(refusal([](PlanRequest& r) { r.valid_sentences = -1; }), "valid-sentences = -1: must be 0 or more");
-  EXPECT_EQ(refusal([](PlanRequest& r) { r.target_tokens = -1; }), "target-tokens = -1: must be 0 or more");
+  EXPECT_EQ(refusal([](PlanRequest& r) { r.ranks = 0; }), "ranks = 0 must be between 1 and 1048576");
+  EXPECT_EQ(refusal([](PlanRequest& r) { r.tokens = -1; }), "tokens-per-rank = -1 must be between 0 and 16777216");
+  EXPECT_EQ(refusal([](PlanRequest& r) { r.valid_sentences = -1; }), "valid-sentences = -1 must be at least 0");
+  EXPECT_EQ(refusal([](PlanRequest& r) { r.target_tokens = -1; }), "target-tokens = -1 must be at least 0");
   EXPECT_TRUE(holds(refusal([](PlanRequest& r) { r.config.model.heads = 5; }), "model.heads"));
   EXPECT_EQ(refusal([](PlanRequest& r) { r.tp = 3; }),
-            "tp = 3: 4 ranks cannot form a grid with this tp; tp = 0 compares all grids");
+            "tp = 3: 4 ranks cannot form a grid with this tp; use --tp 0 for all grids");
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ TEST(GridStep, RefusesAPrecisionThatTheRatesAreNotOf) {
   Machine m = cpu_machine();
   m.processor.precision = Precision::bf16;
   EXPECT_TRUE(holds(refusal_of(ErrorKind::usage, [&] { planned(small_config(), 1, 1, {}, m); }),
-                    "the rates of this machine were measured in bf16, but train.precision = f32"));
+                    "the rates of this machine were measured in bf16, but train.precision is f32"));
 }
 
 // A save of 1 GB/s takes longer than the steps until the next one.

@@ -39,14 +39,13 @@ TEST(Machine, NamesTheNumberThatItLacks) {
     return refusal_of(ErrorKind::usage, [&] { check_machine(m, ranks); });
   };
   Machine m;
-  EXPECT_EQ(refusal(m, 1), "processor.flops is missing: give a value above 0, which is needed to predict a step");
+  EXPECT_EQ(refusal(m, 1), "processor.flops must be above 0 to predict a step: set it in the machine file");
   m.processor.flops = m.processor.update_bandwidth = {1e9};
   EXPECT_EQ(refusal(m, 1), "");
   EXPECT_EQ(refusal(m, 8),
-            "node.bandwidth is missing: give a value above 0, which is needed to predict several ranks per node");
+            "node.bandwidth must be above 0 to predict several ranks per node: set it in the machine file");
   m.node.bandwidth = {1};
-  EXPECT_EQ(refusal(m, 9),
-            "network.bandwidth is missing: give a value above 0, which is needed to predict several nodes");
+  EXPECT_EQ(refusal(m, 9), "network.bandwidth must be above 0 to predict several nodes: set it in the machine file");
   m.network.bandwidth = {1};
   EXPECT_EQ(refusal(m, 9), "");
   m.processor.lost_to_collectives = {1.5};

@@ -65,15 +65,15 @@ TEST(RequireResumable, RefusesOtherOptimizationUnlessAllowed) {
 TEST(RequireResumable, RefusesInAnyCaseWhatTheCheckpointDependsOn) {
   for (const std::string option : {"[train]\nseed", "[batch]\nrows", "[batch]\nlook_ahead", "[model]\nheads"}) {
     const std::string said = refusal(option + " = 4\n", option + " = 5\n", 1, /*allow_changes=*/true);
-    EXPECT_NE(said.find(" = 4, but it is now 5: "), std::string::npos) << said;
+    EXPECT_NE(said.find(" = 4, but the new value is 5, so "), std::string::npos) << said;
     EXPECT_EQ(said.find("allow_changes"), std::string::npos) << said;
   }
   EXPECT_NE(
       refusal("[optimizer]\nkind = adam\n", "[optimizer]\nkind = muon\n").find("the optimizer state would not fit"),
       std::string::npos);
-  EXPECT_NE(
-      refusal("[model]\nactivation = gelu\n", "[model]\nactivation = gelu_tanh\n").find("belong to a different model"),
-      std::string::npos);
+  EXPECT_NE(refusal("[model]\nactivation = gelu\n", "[model]\nactivation = gelu_tanh\n")
+                .find("the parameters would belong to a different model"),
+            std::string::npos);
 }
 
 TEST(RequireResumable, LetsTheGridSavesAndTheEndOfTheRunChange) {
@@ -131,7 +131,7 @@ TEST(RequireResumable, RefusesAnotherBeta1OfAScheduleFreeOptimizer) {
     return fmt::format("[optimizer]\nkind = {}\nbeta1 = {}\n", kind, beta1);
   };
   const std::string said = refusal(config("schedule_free", 0.9), config("schedule_free", 0.98), 1, true);
-  EXPECT_TRUE(said.starts_with("optimizer.beta1 = 0.9 cannot become 0.98")) << said;
+  EXPECT_TRUE(said.starts_with("optimizer.beta1 = 0.9 cannot change to 0.98")) << said;
   accept(config("schedule_free", 0.9), config("schedule_free", 0.9));
   EXPECT_NO_THROW(require_resumable(config_of(config("adam", 0.9)), config_of(config("adam", 0.98)), 1, true));
 }
@@ -140,7 +140,7 @@ TEST(RequireSameModel, NamesWhatTheShapesDoNotShow) {
   ModelConfig heads, width;
   heads.heads = 16, width.dropout = 0.3;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { require_same_model(heads, ModelConfig(), "run"); }),
-            "the model in run has model.heads = 16, but this run has 8: use the value of the model");
+            "the model in run has model.heads = 16, but this run has 8: use the model's value");
   EXPECT_NO_THROW(require_same_model(width, ModelConfig(), "run"));
 }
 

@@ -131,7 +131,7 @@ TEST(ConfigText, ReadsAndWritesTheDeviceBeforeTheFirstSection) {
   EXPECT_EQ(config.device, DeviceChoice::cpu);
   const std::string text = to_cfg(config);
   EXPECT_NE(text.find("\ndevice = cpu\n\n[model]\n"), std::string::npos) << text;
-  EXPECT_EQ(cfg_error("device = gpu\n"), "a.cfg:1: device = 'gpu': give one of auto, cpu, cuda");
+  EXPECT_EQ(cfg_error("device = gpu\n"), "a.cfg:1: device = 'gpu' is not valid: give one of auto, cpu, cuda");
 }
 
 TEST(ConfigText, NamesFileLineAndNearestKeyOfAnUnknownOne) {
@@ -141,7 +141,8 @@ TEST(ConfigText, NamesFileLineAndNearestKeyOfAnUnknownOne) {
 }
 
 TEST(ConfigText, NamesKeyValueAndWhatIsAllowed) {
-  EXPECT_EQ(cfg_error("[model]\nnorm = prenorm\n"), "a.cfg:2: model.norm = 'prenorm': give one of post, pre");
+  EXPECT_EQ(cfg_error("[model]\nnorm = prenorm\n"),
+            "a.cfg:2: model.norm = 'prenorm' is not valid: give one of post, pre");
 }
 
 TEST(ConfigText, NamesTheLineThatIsNeitherASectionNorAValue) {

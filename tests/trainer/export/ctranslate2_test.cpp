@@ -170,7 +170,7 @@ TEST_F(Ctranslate2Export, RefusesTwoNamesForTheEndOfASentence) {
   changed += "\x12\x07\xfa\x02\x04<$s>";  // trainer_spec (field 2) with eos_piece (field 47): merged into the first
   write_file_atomically(folder_ / "target.model", changed);
   expect_error([&] { exported(); }, ErrorKind::usage,
-               {"CTranslate2 uses one name for the end of a sentence", "source tokenizer calls it </s>", "<$s>"});
+               {"CTranslate2 needs the same piece for the end of a sentence", "source tokenizer uses </s>", "<$s>"});
   EXPECT_FALSE(std::filesystem::exists(output()));
 }
 

@@ -84,7 +84,7 @@ TEST_F(OutputFolderTest, RefusesAFileAndALink) {
 
 TEST_F(OutputFolderTest, NamesAFolderThatCannotBeMade) {
   const std::string path = folder_ / "n/" + std::string(300, 'o');
-  expect_error([&] { export_to(path); }, ErrorKind::io, {"cannot make the folder"});
+  expect_error([&] { export_to(path); }, ErrorKind::io, {"cannot create the folder"});
   EXPECT_EQ(entries(), 0u);
 }
 

@@ -221,10 +221,12 @@ TEST_F(TranslatorTest, RefusesInvalidOptions) {
     return testing::refusal_of(ErrorKind::usage, [&] { beam_options(c); });
   };
   EXPECT_EQ(refusal({}), "");
-  EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3: must be between 1 and the beam size (2)");
-  EXPECT_EQ(refusal({.beam = 0}), "beam = 0: must be between 1 and 1000");
-  EXPECT_EQ(refusal({.max_length_factor = -1}), "max_length_factor = -1, max_length_extra = 10: both must be 0 or more");
-  EXPECT_EQ(refusal({.max_length_extra = -1}), "max_length_factor = 2, max_length_extra = -1: both must be 0 or more");
+  EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3 must be between 1 and the beam size (2)");
+  EXPECT_EQ(refusal({.beam = 0}), "beam = 0 must be between 1 and 1000");
+  EXPECT_EQ(refusal({.max_length_factor = -1}),
+            "max_length_factor = -1 and max_length_extra = 10 must both be at least 0");
+  EXPECT_EQ(refusal({.max_length_extra = -1}),
+            "max_length_factor = 2 and max_length_extra = -1 must both be at least 0");
 }
 
 }  // namespace

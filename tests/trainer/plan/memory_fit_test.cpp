@@ -39,7 +39,8 @@ TEST_F(MemoryFit, RemarksThatLibrariesHaveLittleRoom) {
   const size_t all = needed(config_);
   const auto remark = [&](size_t room) { return require_fit(config_, tp_, test_device(), all + room); };
   EXPECT_EQ(remark(kRoomForLibraries), "");
-  EXPECT_TRUE(holds(remark(kRoomForLibraries - 1), "it fits with --train.recompute")) << remark(kRoomForLibraries - 1);
+  EXPECT_TRUE(holds(remark(kRoomForLibraries - 1), "the run fits with --train.recompute"))
+      << remark(kRoomForLibraries - 1);
   EXPECT_TRUE(holds(remark(4096), format_bytes(4096) + " of GPU memory is left")) << remark(4096);
 }
 
@@ -53,8 +54,8 @@ TEST_F(MemoryFit, NamesRecomputationIfThatIsEnough) {
   RunConfig recomputing = config_;
   recomputing.train.recompute = true;
   ASSERT_LT(needed(recomputing), needed(config_));
-  EXPECT_TRUE(refusal(needed(recomputing)).ends_with("it fits with --train.recompute"));
-  EXPECT_FALSE(refusal(needed(recomputing) - 1).ends_with("it fits with --train.recompute"));
+  EXPECT_TRUE(refusal(needed(recomputing)).ends_with("the run fits with --train.recompute"));
+  EXPECT_FALSE(refusal(needed(recomputing) - 1).ends_with("the run fits with --train.recompute"));
 }
 
 TEST_F(MemoryFit, NamesSmallerBlocksThatFitAndMakeTheSameStep) {
@@ -81,7 +82,7 @@ TEST_F(MemoryFit, RefusesWhatTheHostCannotHold) {
   const std::string message =
       refusal_of(ErrorKind::usage, [&] { require_fit_on_host(config_, tp_, plan, plan.total() - 1); });
   EXPECT_TRUE(holds(message, "a rank needs " + format_bytes(plan.total()) + " of memory")) << message;
-  EXPECT_TRUE(message.ends_with("it fits with --train.recompute")) << message;
+  EXPECT_TRUE(message.ends_with("the run fits with --train.recompute")) << message;
 }
 
 TEST(DescribedMemory, HasTheTotalItsThreeLargestPartsAndTheSumOfTheOthers) {
@@ -91,8 +92,8 @@ TEST(DescribedMemory, HasTheTotalItsThreeLargestPartsAndTheSumOfTheOthers) {
             "99.0 MiB per rank: program 90.0 MiB, parameters 4.0 MiB, gradients 3.0 MiB, others 2.0 MiB");
   plan.device = Device::cuda;
   EXPECT_EQ(describe(plan, "bf16"),
-            "9.0 MiB of the GPU per rank: parameters 4.0 MiB, gradients 3.0 MiB, their bf16 copies 2.0 MiB, "
-            "others 0 bytes; 90.0 MiB of the host");
+            "9.0 MiB of GPU memory per rank: parameters 4.0 MiB, gradients 3.0 MiB, bf16 parameter copies 2.0 MiB, "
+            "others 0 bytes; 90.0 MiB of host memory");
 }
 
 TEST_F(MemoryFit, SaysWhenNoBlockIsSmallEnough) { EXPECT_TRUE(holds(refusal(4096), "smaller blocks do not fit")); }

@@ -40,8 +40,8 @@ TEST(SameOnAllRanks, NamesTheCorporaOfWhichOneDiffers) {
     return told_to_rank_1(run, change);
   };
   const std::string refusal =
-      fmt::format("rank 1 finds a different corpus than rank 0 in {} or {}: all ranks need the same", train.folder(),
-                  valid.folder());
+      fmt::format("rank 1 finds a different corpus than rank 0 in {} or {}: give all ranks the same files",
+                  train.folder(), valid.folder());
   EXPECT_NE(told([&](ResolvedRun& run) {
               run.stages[0].corpora[0].opened = std::make_shared<Corpus>(valid.folder());
             }).find(refusal),

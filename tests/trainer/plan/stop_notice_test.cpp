@@ -18,8 +18,8 @@ std::string notice(const char* ranks, const char* seconds, const char* launch) {
 
 TEST(StopNotice, WarnsUnderABareMpirunThatKillsSoon) {
   EXPECT_EQ(notice("4", nullptr, nullptr),
-            "mpirun kills the ranks 1 s after Ctrl-C, even during a step or a save; `weft launch -n 4 train ...` "
-            "waits");
+            "mpirun kills the ranks 1 s after Ctrl-C, even in a step or a save; to wait, use `weft launch -n 4 "
+            "train ...`");
   EXPECT_NE(notice("4", "5", nullptr).find("5 s after"), std::string::npos);
 }
 

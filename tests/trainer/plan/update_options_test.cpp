@@ -67,18 +67,17 @@ TEST(CheckSchedules, NoStageBeginsAtARateThatHasFallenToZero) {
   const StageConfig last{.name = "last", .mix = "a"};
   RunConfig config = run_in_stages({stage_with(ScheduleKind::cosine, 60), last});
   const auto refused = [&] { return refusal_of(ErrorKind::usage, [&] { check_schedules_of(config); }); };
-  EXPECT_EQ(
-      refused(),
-      "stage.last would train at a rate of 0, because stage.tune.schedule has fallen to stage.tune.schedule.min_lr = 0 "
-      "before the stage starts: set stage.last.schedule.lr, stage.tune.schedule.min_lr or "
-      "stage.tune.schedule.decay_steps");
+  EXPECT_EQ(refused(),
+            "stage.last would train at a rate of 0, because stage.tune.schedule reaches stage.tune.schedule.min_lr = 0 "
+            "before the stage starts: set stage.last.schedule.lr, stage.tune.schedule.min_lr or "
+            "stage.tune.schedule.decay_steps");
   config.stages[0].schedule.min_lr = 1e-5;
   EXPECT_EQ(refused(), "");
   config.stages[0].schedule.min_lr = 0, config.stages[0].schedule.decay_steps = 90;
   EXPECT_EQ(refused(), "");
   config.stages[0].has_schedule = false;  // the run's
   config.schedule.kind = ScheduleKind::linear, config.schedule.decay_steps = 50, config.schedule.warmup = 1;
-  EXPECT_NE(refused().find("stage.last would train at a rate of 0, because schedule has fallen"), std::string::npos);
+  EXPECT_NE(refused().find("stage.last would train at a rate of 0, because schedule reaches"), std::string::npos);
   config.schedule.decay_steps = 0;
   EXPECT_EQ(refused(), "");
   StageConfig first{.name = "first", .mix = "a"};
@@ -91,8 +90,8 @@ TEST(CheckOptimizer, RefusesAFallingScheduleOfAStageWithScheduleFreeSteps) {
   RunConfig config = run_in_stages({stage_with(ScheduleKind::inverse_sqrt, 60)});
   config.optimizer.kind = OptimizerKind::schedule_free, config.schedule.kind = ScheduleKind::constant;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_optimizer(config); }),
-            "optimizer.kind = schedule_free replaces a decaying rate: set stage.tune.schedule.kind = constant "
-            "(it is inverse_sqrt), with stage.tune.schedule.warmup");
+            "optimizer.kind = schedule_free needs a rate that does not decay: set stage.tune.schedule.kind = "
+            "constant (it is inverse_sqrt), and choose stage.tune.schedule.warmup");
   config.stages[0].schedule.kind = ScheduleKind::constant;
   EXPECT_NO_THROW(check_optimizer(config));
 }

@@ -169,9 +169,9 @@ TEST_F(StagedRun, SaysHowFarItsLastStageGoesAndWhichEpochsBegin) {
   run();
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(holds(said, "step 20/20  stage 2/2 last")) << said;
-  EXPECT_TRUE(holds(said, "epoch 1 starts; blocks so far were filled")) << said;  // of stage 1's only corpus
+  EXPECT_TRUE(holds(said, "epoch 1 starts; so far, blocks were filled to")) << said;  // of stage 1's only corpus
   EXPECT_TRUE(holds(said, "epoch 2 of " + a_ + " starts")) << said;
-  EXPECT_TRUE(holds(said, " of " + b_ + " starts; blocks so far were filled")) << said;
+  EXPECT_TRUE(holds(said, " of " + b_ + " starts; so far, blocks were filled to")) << said;
 }
 
 TEST_F(StagedRun, ShowsTheEpochsAndLossesOfItsCorpora) {
@@ -208,15 +208,15 @@ TEST_F(StagedRun, GoesOnWithStagesAppendedOrThePresentOneChanged) {
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_TRUE(holds(said, "stage 2 continues with a different mix: last: " + b_ + ":1," + a_ + ":1 (was last: "))
       << said;
-  EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.last.steps = 4 (was 0)")) << said;
-  EXPECT_TRUE(holds(said, "changed since that checkpoint: stage.more.mix = " + b_ + " (was not given)")) << said;
+  EXPECT_TRUE(holds(said, "changed since the checkpoint: stage.last.steps = 4 (was 0)")) << said;
+  EXPECT_TRUE(holds(said, "changed since the checkpoint: stage.more.mix = " + b_ + " (was not given)")) << said;
   const auto steps = log("loss");
   ASSERT_EQ(steps.size(), 8u);
   EXPECT_EQ(steps[6].at("stage"), "last");
   EXPECT_EQ(steps[7].at("stage"), "more");
   config_.train.steps = 9;
   config_.stages[0].mix = b_;
-  EXPECT_TRUE(holds(refused(), "finished stage 1 of the run was first: " + a_ + ", but is now first: " + b_));
+  EXPECT_TRUE(holds(refused(), "finished stage 1 of the run was first: " + a_ + ", but the options give first: " + b_));
 }
 
 TEST_F(StagedRun, KeepsTheShapeOfItsBlocksWithAnotherMix) {
@@ -290,7 +290,7 @@ TEST_F(StagedRun, TrainsOnPairsWithTheLeastScore) {
 TEST_F(StagedRun, RefusesLeastScoresThatNoPairHas) {
   const TextCorpus scored(60, 290, /*seed=*/3, large().folder(), {.weight = {}, .score = [](int i) { return i % 4; }});
   config_.stages[1] = {.name = "last", .mix = a_ + "," + scored.folder(), .min_score = "1"};
-  EXPECT_TRUE(holds(refused(), "stage.last.min_score: " + a_ + " was packed without scores: give the minimum only for"))
+  EXPECT_TRUE(holds(refused(), "stage.last.min_score: " + a_ + " was packed without scores: set the minimum only for"))
       << refused();
   config_.stages[1].min_score = scored.folder() + ":3.5";
   EXPECT_TRUE(holds(refused(ErrorKind::data),
@@ -308,7 +308,8 @@ TEST_F(StagedRun, RefusesCorporaThatAreMissingOrUnfitBeforeItsFirstStep) {
   EXPECT_TRUE(holds(refused(ErrorKind::data), "stage.last.mix: " + (folder_ / "missing") + "/manifest.json"));
   config_.stages[1].mix = b_;
   config_.batch.rows = config_.batch.source_rows = 2;
-  EXPECT_TRUE(holds(refused(ErrorKind::data), "no pair fits a block of 2 source and 2 target rows; raise batch.rows"));
+  EXPECT_TRUE(
+      holds(refused(ErrorKind::data), "no pair fits into a block of 2 source and 2 target rows: raise batch.rows"));
   EXPECT_FALSE(fs::exists(config_.train.output));
 }
 
@@ -318,7 +319,7 @@ TEST_F(StagedRun, NamesTheOptionWhoseFolderIsMissingOrUnfit) {
   EXPECT_TRUE(holds(refused(ErrorKind::data), "stage.last.mix: " + part + "/manifest.json"))
       << refused(ErrorKind::data);
   EXPECT_TRUE(holds(refused(ErrorKind::data),
-                    "write / after a folder whose name has a :, and use a link if its name has a comma)"));
+                    "if a folder's name contains a :, write / after it; if it contains a comma, use a link)"));
   config_.stages[1].mix = a_;
   config_.data.valid = "dev=" + a_ + ",news=nowhere";
   EXPECT_TRUE(holds(refused(ErrorKind::data), "data.valid, set news: nowhere/manifest.json"));
@@ -336,10 +337,10 @@ TEST_F(StagedRun, NamesTheOptionWhoseFolderIsMissingOrUnfit) {
 TEST_F(StagedRun, RefusesOptionsThatWouldHaveNoEffect) {
   config_.train.patience_from = PatienceFrom::start;
   EXPECT_TRUE(holds(refused(), "train.patience_from = start")) << refused();
-  EXPECT_TRUE(holds(refused(), "set train.patience, or leave it out"));
+  EXPECT_TRUE(holds(refused(), "set train.patience, or leave out train.patience_from"));
   config_.train.patience = 2;
   config_.stages.clear(), config_.data.train = a_;
-  EXPECT_TRUE(holds(refused(), "set stage.NAME.mix, or leave it out"));
+  EXPECT_TRUE(holds(refused(), "set stage.NAME.mix, or leave out train.patience_from"));
   config_.train.patience_from = PatienceFrom::last_stage;
   config_.train.validate_command_minutes = 5;
   EXPECT_TRUE(holds(refused(), "train.validate_command_minutes = 5 applies only to train.validate_command"));

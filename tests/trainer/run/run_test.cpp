@@ -251,9 +251,9 @@ TEST(Run, RefusesToResumeAsAnotherModelOfTheSameShapes) {
   RunConfig c = run_config(folder);
   run(c);
   c.model.activation = FeedForwardActivation::gelu;
-  EXPECT_NE(refusal_of_run(c).find("model.activation = relu, but it is now gelu"), std::string::npos);
+  EXPECT_NE(refusal_of_run(c).find("model.activation = relu, but the new value is gelu"), std::string::npos);
   c.model.activation = FeedForwardActivation::relu, c.model.norm_kind = NormKind::rms;  // other tensors, too
-  EXPECT_NE(refusal_of_run(c).find("model.norm_kind = layer, but it is now rms"), std::string::npos);
+  EXPECT_NE(refusal_of_run(c).find("model.norm_kind = layer, but the new value is rms"), std::string::npos);
 }
 
 TEST(Run, RefusesToResumeAsAModelOfOtherSizesByTheOptionsName) {
@@ -261,7 +261,8 @@ TEST(Run, RefusesToResumeAsAModelOfOtherSizesByTheOptionsName) {
   RunConfig c = run_config(folder);
   run(c);
   c.model.heads *= 2;  // the same shapes
-  EXPECT_NE(refusal_of_run(c).find(fmt::format("model.heads = {}, but it is now {}", c.model.heads / 2, c.model.heads)),
+  EXPECT_NE(refusal_of_run(c).find(
+                fmt::format("model.heads = {}, but the new value is {}", c.model.heads / 2, c.model.heads)),
             std::string::npos);
   c.model.heads /= 2, c.model.feed_forward *= 2;
   EXPECT_NE(refusal_of_run(c).find("model.feed_forward = "), std::string::npos);

@@ -128,7 +128,7 @@ TEST_F(Stages, MayBeAppendedAndTheLastOneChangedButNotThePast) {
                {"finished stage 1 of the run was 1: " + a + ":2,", "finished stages cannot change"});
   StageRun fewer = begun(config({stage("1", a)}));
   expect_error([&] { fewer.resume(saved, cursor); }, ErrorKind::usage,
-               {"the run is in stage 2, but the options define only 1"});
+               {"the run is in stage 2, but the options end with stage 1"});
 }
 
 TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
@@ -142,12 +142,12 @@ TEST_F(Stages, ThatHaveBegunKeepTheirNamesAndTheirOrder) {
   const auto refused = [&](std::vector<StageConfig> stages, const char* why) {
     StageRun now = begun(config(std::move(stages)));
     expect_error([&] { now.resume(saved, cursor); }, ErrorKind::usage,
-                 {why, "started stages must keep their names and order; append new stages"});
+                 {why, "stages that have started must keep their names and order, so append new stages"});
   };
-  refused({other, first, second}, "stage 1 of the run was 1, but is now other");
-  refused({first, other, second}, "stage 2 of the run was 2, but is now other");
-  refused({other, second}, "stage 1 of the run was 1, but is now other");
-  refused({first, other}, "stage 2 of the run was 2, but is now other");
+  refused({other, first, second}, "stage 1 of the run was 1, but the options give other");
+  refused({first, other, second}, "stage 2 of the run was 2, but the options give other");
+  refused({other, second}, "stage 1 of the run was 1, but the options give other");
+  refused({first, other}, "stage 2 of the run was 2, but the options give other");
   EXPECT_TRUE(begun(config({first, second, other})).resume(saved, cursor).empty());
 }
 
@@ -166,7 +166,7 @@ TEST_F(Stages, DoNotGoOnWithACorpusThatHasGrown) {
   const std::vector<std::string> said = begun(config({first, second, stage("3", c)})).resume(saved, cursor);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], c + " has changed since the run started: its manifest.json differs, for example after `weft pack "
-                         "--append`; no stage has used it yet");
+                         "--append`; the run continues, because no stage has used this corpus yet");
   const auto refused = [&](const std::string& grown) {
     StageRun resumed = begun(config({first, second}));
     expect_error([&] { resumed.resume(saved, cursor); }, ErrorKind::usage,
@@ -269,7 +269,7 @@ TEST_F(Stages, KeepTheirLeastScoresAsTheyKeepTheirMix) {
   first.min_score = "0.8";
   StageRun rewritten = begun(config({first, second}));
   expect_error([&] { rewritten.resume(saved, cursor); }, ErrorKind::usage,
-               {"finished stage 1 of the run was 1: " + a + " with min_score = " + a + ":0.7, but is now"});
+               {"finished stage 1 of the run was 1: " + a + " with min_score = " + a + ":0.7, but the options give"});
 }
 
 TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
@@ -280,12 +280,13 @@ TEST_F(Stages, OfOneCorpusKeepItsLeastScore) {
   const StageState saved = run.state();
   plain.data.min_score = "0.5";
   StageRun scored = begun(plain);
-  expect_error([&] { scored.resume(saved, cursor); }, ErrorKind::usage,
-               {"the run started with data.train = " + a + ", but it is now " + a + " with min_score = " + a + ":0.5"});
+  expect_error(
+      [&] { scored.resume(saved, cursor); }, ErrorKind::usage,
+      {"the run started with data.train = " + a + ", but the option is now " + a + " with min_score = " + a + ":0.5"});
   plain.data.train = "";
   plain.stages = {stage("1", a)};
   expect_error([&] { StageRun none = begun(plain); }, ErrorKind::usage,
-               {"data.min_score = 0.5", "give stage.NAME.min_score"});
+               {"data.min_score = 0.5", "use stage.NAME.min_score"});
 }
 
 TEST_F(Stages, GoOnFromARunWithoutStages) {
@@ -306,10 +307,10 @@ TEST_F(Stages, GoOnFromARunWithoutStages) {
   plain.data.train = a + "," + b;
   StageRun other = begun(plain);
   expect_error([&] { other.resume(run.state(), cursor); }, ErrorKind::usage,
-               {"the run started with data.train = " + a + ", but it is now " + a + ":1," + b + ":1"});
+               {"the run started with data.train = " + a + ", but the option is now " + a + ":1," + b + ":1"});
   StageRun without_its_mix = begun(config({stage("1", b)}));
   expect_error([&] { without_its_mix.resume(run.state(), cursor); }, ErrorKind::usage,
-               {"the run started with data.train = " + a + ", but it is now 1: " + b});
+               {"the run started with data.train = " + a + ", but the option is now 1: " + b});
 }
 
 TEST_F(Stages, HaveTheScheduleThatBeganLast) {
@@ -343,8 +344,8 @@ TEST_F(Stages, ThatMeanNothingAreRefused) {
     return config({first, good});
   };
   expect_refused(with([](StageConfig&) {}), {"stage.1 has no end, but is not the last stage", "stage.1.steps"});
-  expect_refused(with([](StageConfig& s) { s.steps = -1; }), {"stage.1.steps = -1 must be at least 0"});
-  expect_refused(with([](StageConfig& s) { s.tokens = -1; }), {"stage.1.tokens = -1 must be at least 0"});
+  expect_refused(with([](StageConfig& s) { s.steps = -1; }), {"stage.1.steps must be at least 0, but is -1"});
+  expect_refused(with([](StageConfig& s) { s.tokens = -1; }), {"stage.1.tokens must be at least 0, but is -1"});
   expect_refused(with([](StageConfig& s) { s.mix = ""; }), {"stage.1.mix is not set"});
   expect_refused(with([](StageConfig& s) { s.mix = "a:0,b"; }), {"stage.1.mix: the weight of 'a' is '0'"});
   for (const char* epochs : {"2", "x:0", "x:two", "x:1.5", "x:3000000"})

@@ -80,7 +80,7 @@ TEST(NoisySet, RefusesATargetThatABlockDoesNotHold) {
   const std::string said = message_of(ErrorKind::data, [] {
     noisy_text().read(TextNoise::lower, {.source_rows = 64, .rows = 8, .max_positions = 64});
   });
-  EXPECT_TRUE(holds(said, "target tokens, which do not fit a block of 8 rows: raise batch.rows")) << said;
+  EXPECT_TRUE(holds(said, "target tokens, too many for a block of 8 rows: raise batch.rows")) << said;
 }
 
 }  // namespace

@@ -63,8 +63,8 @@ TEST_F(ValidationCommandTest, RunsForEachSet) {
 
 TEST_F(ValidationCommandTest, SaysWhyThereIsNoScore) {
   EXPECT_EQ(score_of("echo first >&2; echo no model >&2; exit 3").failure, "exit status 3: no model");
-  EXPECT_EQ(score_of("echo 12 points").failure, "its output does not end with a number, but with '12 points'");
-  EXPECT_EQ(score_of("true").failure, "its output does not end with a number, but with ''");
+  EXPECT_EQ(score_of("echo 12 points").failure, "the output must end with a number, but ends with '12 points'");
+  EXPECT_EQ(score_of("true").failure, "the output must end with a number, but ends with ''");
   EXPECT_EQ(score_of("[ $WEFT_SET = dev ] && echo 1", kTwoSets).failure, "set news: exit status 1");
 }
 

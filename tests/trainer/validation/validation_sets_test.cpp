@@ -64,15 +64,14 @@ TEST(ValidationSets, MayHaveBlanksBetweenThemAndColonsInTheirFolders) {
 }
 
 TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
-  EXPECT_TRUE(holds(refused("dev=a,b"), "data.valid = dev=a,b: 'b' is not NAME=FOLDER"));
-  EXPECT_TRUE(holds(refused("dev=a,2=b"), "'2=b' is not NAME=FOLDER"));
-  EXPECT_TRUE(holds(refused("dev=a,"), "'' is not NAME=FOLDER"));
+  EXPECT_TRUE(holds(refused("dev=a,b"), "data.valid = dev=a,b: 'b' must be NAME=FOLDER"));
+  EXPECT_TRUE(holds(refused("dev=a,2=b"), "'2=b' must be NAME=FOLDER"));
+  EXPECT_TRUE(holds(refused("dev=a,"), "'' must be NAME=FOLDER"));
   EXPECT_TRUE(holds(refused("dev=a,news="), "the set news has no folder"));
   EXPECT_TRUE(holds(refused("dev=a,dev=b"), "the name dev is given twice"));
-  EXPECT_EQ(
-      refused("packed/v:upper"),
-      "data.valid = packed/v:upper: only a set with a name can have noise: give NAME=packed/v:upper (write / after a "
-      "folder whose name has a :)");
+  EXPECT_EQ(refused("packed/v:upper"),
+            "data.valid = packed/v:upper: only a set with a name can have noise: give NAME=packed/v:upper (or, if the "
+            "folder's name contains a :, write / after it)");
 }
 
 TEST(ValidationKey, HasTheNameOfTheSet) {
@@ -127,11 +126,11 @@ TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
   EXPECT_TRUE(holds(refused_rule("", "dev"), "'' is not a validation metric"));
   EXPECT_TRUE(holds(refused_rule("bleu+", "dev"), "'' is not a validation metric"));
   EXPECT_TRUE(holds(refused_rule(".bleu", "dev=a"), "'.bleu' is not a validation metric"));
-  EXPECT_TRUE(holds(refused_rule("-1*bleu", "dev"), "'-1' is not a factor above 0"));
-  EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "'0' is not a factor above 0"));
-  EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "'x' is not a factor above 0"));
+  EXPECT_TRUE(holds(refused_rule("-1*bleu", "dev"), "the factor '-1' must be a number above 0"));
+  EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "the factor '0' must be a number above 0"));
+  EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "the factor 'x' must be a number above 0"));
   EXPECT_TRUE(holds(refused_rule("test.bleu", "dev=a,news=b"),
-                    "there is no validation set test; data.valid contains dev, "
+                    "there is no validation set test: data.valid contains dev, "
                     "news"));
   EXPECT_TRUE(holds(refused_rule("test.bleu", "dev"), "data.valid contains no named sets"));
 }

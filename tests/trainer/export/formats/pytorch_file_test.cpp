@@ -169,15 +169,15 @@ TEST_F(PytorchImport, AMissingLayerNamesThreeTensorsTheirNumberAndTheOption) {
         std::erase_if(s.tensors, [](const auto& t) { return t.first.starts_with("decoder.layers.1."); });
       }),
       "tensors 'decoder.layers.1.linear1.weight', 'decoder.layers.1.linear2.weight', "
-      "'decoder.layers.1.multihead_attn.in_proj_bias' and 13 more are missing: does model.decoder_layers match the "
-      "file?");
+      "'decoder.layers.1.multihead_attn.in_proj_bias' and 13 more are missing: check whether model.decoder_layers "
+      "matches the file");
 }
 
 TEST_F(PytorchImport, AnExtraTensorIsNamedWithTheOption) {
   const StateDict::Values ones{{12}, std::vector<float>(12, 1)};
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["decoder.norm.bias"] = s.tensors["decoder.norm.weight"] = ones; }),
-            "tensors 'decoder.norm.bias', 'decoder.norm.weight' are not in the model: does model.final_norm match the "
-            "file?");
+            "tensors 'decoder.norm.bias', 'decoder.norm.weight' are not in the model: check whether model.final_norm "
+            "matches the file");
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors["foo"] = ones; }),
             "tensor 'foo' is not in the model: docs/pytorch.md lists names and shapes");
 }
@@ -205,16 +205,15 @@ TEST_F(PytorchImport, APrefixOfAllNamesIsPointedOut) {
                 prefixed.tensors.clear();
                 for (const auto& [name, t] : s.tensors) prefixed.tensors["module.model." + name] = t;
                 s = prefixed;
-              }).ends_with("are not in the model: remove 'module.model.' from the names before saving"));
+              }).ends_with("are not in the model: remove the prefix 'module.model.' before saving"));
 }
 
 TEST_F(PytorchImport, AnotherShapeIsSaidWithBoth) {
-  EXPECT_EQ(
-      refusal([](StateDict& s) {
-        s.tensors["encoder.layers.0.linear1.weight"].first = {12, 20};
-      }),
-      "tensor 'encoder.layers.0.linear1.weight' has shape [12, 20], but the model needs [20, 12]: does the [model] "
-      "section match the file?");
+  EXPECT_EQ(refusal([](StateDict& s) {
+              s.tensors["encoder.layers.0.linear1.weight"].first = {12, 20};
+            }),
+            "tensor 'encoder.layers.0.linear1.weight' has shape [12, 20], but the model needs [20, 12]: check the "
+            "[model] section");
 }
 
 TEST_F(PytorchImport, AnotherVocabularyIsSaidInRowsAndEntries) {
@@ -232,12 +231,12 @@ TEST_F(PytorchImport, AnotherVocabularyIsSaidInRowsAndEntries) {
 TEST_F(PytorchImport, ANumberThatIsNotFiniteIsNamedWithItsPlace) {
   const std::string name = "encoder.layers.0.linear1.weight";
   EXPECT_EQ(refusal([&](StateDict& s) { s.tensors[name].second[2 * 12 + 7] = std::nanf(""); }),
-            "tensor '" + name + "' holds nan at [2, 7] (not finite: 1 of 240 values)");
+            "tensor '" + name + "' contains nan at [2, 7] (not finite: 1 of 240 values)");
   EXPECT_EQ(refusal([&](StateDict& s) {
               s.tensors[name].second.front() = -std::numeric_limits<float>::infinity();
               s.tensors[name].second.back() = std::numeric_limits<float>::infinity();
             }),
-            "tensor '" + name + "' holds -inf at [0, 0] (not finite: 2 of 240 values)");
+            "tensor '" + name + "' contains -inf at [0, 0] (not finite: 2 of 240 values)");
 }
 
 TEST_F(PytorchImport, ABiasThatTheModelLacksMustBeZeroOrAbsent) {
@@ -249,8 +248,8 @@ TEST_F(PytorchImport, ABiasThatTheModelLacksMustBeZeroOrAbsent) {
 
 TEST_F(PytorchImport, NamesOfATiedTableMustHoldTheSameBitsAndOneIsEnough) {
   EXPECT_EQ(refusal([](StateDict& s) { s.tensors["output.weight"].second[0] += 1e-6f; }),
-            "tensor 'target_embedding.weight' differs from 'output.weight', but model.tying ties the two: use a "
-            "model.tying that does not");
+            "tensor 'target_embedding.weight' differs from 'output.weight', but model.tying ties them: use a "
+            "different model.tying");
   for (const char* name : {"target_embedding.weight", "output.weight"})
     EXPECT_EQ(refusal([&](StateDict& s) { s.tensors.erase(name); }), "");
   EXPECT_EQ(refusal([](StateDict& s) {
@@ -271,9 +270,8 @@ TEST_F(PytorchImport, HalfPrecisionIsWidenedAndOtherTypesAreRefused) {
   Weights(config_, 1).write(path_);
   write_as("I32", 4);
   EXPECT_EQ(refusal_of(path_),
-            "tensor 'decoder.layers.0.linear1.bias' is I32, but import needs F32, F16 or BF16: convert it "
-            "with .float() "
-            "before saving");
+            "tensor 'decoder.layers.0.linear1.bias' has dtype I32, not F32, F16 or BF16: convert it with "
+            ".float() before saving");
 }
 
 TEST_F(PytorchImport, AFileBehindALinkIsRead) {
