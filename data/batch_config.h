@@ -22,13 +22,13 @@ struct BatchConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("rows", rows, "target rows (one per token) per block, the unit of work; fixed for the run", OnResume::order);
-    v("source_rows", source_rows, "source rows per block; 0 = rows times the corpus's length ratio", OnResume::order);
+    v("rows", rows, "target rows (tokens) per block, the unit of work; cannot change during a run", OnResume::order);
+    v("source_rows", source_rows, "source rows per block; 0 = rows * source length / target length", OnResume::order);
     v("blocks", blocks, "blocks per optimizer step, divided among the data-parallel ranks", OnResume::retrains);
-    v("tokens", tokens, "target tokens per optimizer step, which set the number of blocks; 0 = use batch.blocks");
+    v("tokens", tokens, "target tokens per optimizer step, which determine the number of blocks; 0 = use batch.blocks");
     v("look_ahead", look_ahead, "number of upcoming pairs among which a block chooses its next pair", OnResume::order);
-    v("page", page, "consecutive pairs per page; pages are shuffled first, then pairs within windows", OnResume::order);
-    v("window", window, "number of pages whose pairs are shuffled together, in total for all blocks of a step",
+    v("page", page, "pairs per page; pages are shuffled first, then pairs within a window of pages", OnResume::order);
+    v("window", window, "number of pages whose pairs are shuffled together, divided among the blocks of a step",
       OnResume::order);
   }
 };

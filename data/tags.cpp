@@ -52,8 +52,8 @@ std::vector<std::string> tag_names(const std::string& list, const char* option) 
   for (const std::string_view part : split(list, ',')) {
     const std::string name(part);
     if (!can_be_tag(name))
-      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag: a tag needs a letter and a punctuation mark, as in "
-                                         "<2de>, and must not contain spaces; separate tags with commas",
+      fail(ErrorKind::usage, fmt::format("{}: '{}' cannot be a tag, because a tag needs a letter, a punctuation mark "
+                                         "and no spaces, as in <2de>; separate tags with commas",
                                          option, printable(name)));
     if (std::ranges::find(names, name) != names.end())
       fail(ErrorKind::usage, fmt::format("{}: '{}' is given twice", option, name));

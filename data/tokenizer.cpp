@@ -23,8 +23,8 @@ void check(const sentencepiece::util::Status& status) {
 void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
   if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
   fail(ErrorKind::data,
-       fmt::format("tokenizer {} has wrong ids: unknown, begin and end of sentence are {}, {}, {}, but must be {}, {}, "
-                   "{}; train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train a tokenizer",
+       fmt::format("tokenizer {} has the ids {}, {}, {} for unknown, begin and end of sentence, but these must be {}, "
+                   "{}, {}; train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train a tokenizer",
                    model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
 }
 

@@ -47,9 +47,9 @@ void ModelRequest::add_to(Options& options) {
   options.add("checkpoint", checkpoint, kCheckpointSentence);
   options.add("raw-weights", raw_weights, kRawWeightsSentence);
   options.add("precision", precision,
-              "type of activations and weights: f32 (the same results on every processor and in exported models, up to "
-              "rounding), bf16 (faster on processors with bf16 instructions), f16, or auto (bf16 if every rank's "
-              "device has bf16 instructions, else f32)");
+              "type of activations and weights: f32 = the same results on every processor and in exported models, up "
+              "to rounding; bf16 = faster on processors with bf16 instructions; f16; auto = bf16 if every rank's "
+              "device has bf16 instructions, else f32");
   options.add("quiet", quiet, "print no progress");
   options.add("device", device, kDeviceSentence);
   options.section("parallel", parallel);

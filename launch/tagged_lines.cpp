@@ -31,11 +31,11 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
     };
     if (found == kColumns.end())
       refuse(
-          "is not a column: give source, tag, target-tag, prefix, and - for a column to skip, in the order of the "
+          "is not a column; give source, tag, target-tag, prefix, and - for a column to skip, in the order of the "
           "columns");
     const Member member = found->second;
     if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is given twice");
-    if (member && !(all_.*member).empty()) refuse("is also set by an option for all lines: leave out that option");
+    if (member && !(all_.*member).empty()) refuse("is also set by an option for all lines; leave out that option");
     columns_.push_back(member);
   }
   if (std::ranges::find(columns_, &TaggedLine::text) == columns_.end())

@@ -94,33 +94,37 @@ struct ModelConfig {
   template <typename V>
   void fields(V& v) {
     v("width", width, "width of the hidden states (d_model)", OnResume::model);
-    v("heads", heads, "attention heads; width must be divisible by heads, and heads by parallel.tp", OnResume::model);
+    v("heads", heads, "number of attention heads; must divide model.width and be a multiple of parallel.tp",
+      OnResume::model);
     v("kv_heads", kv_heads,
-      "key-value heads, each shared by heads / kv_heads query heads (grouped-query attention); 0 = same as heads");
+      "number of key-value heads for grouped-query attention; must divide model.heads; 0 = same as heads");
     v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)", OnResume::model);
     v("encoder_layers", encoder_layers, "number of encoder layers", OnResume::model);
     v("decoder_layers", decoder_layers, "number of decoder layers", OnResume::model);
-    v("norm", norm, "post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))", OnResume::model);
+    v("norm", norm, "place of the norm: post = norm(x + f(x)), as in the paper; pre = x + f(norm(x))", OnResume::model);
     v("norm_kind", norm_kind, kNormKindHelp, OnResume::model);
-    v("final_norm", final_norm, "add a norm after the encoder and after the decoder, which norm = pre needs");
+    v("final_norm", final_norm, "add a norm after the encoder and one after the decoder; needed with norm = pre");
     v("activation", activation,
-      "activation of the feed-forward layers: relu, gelu (exact), gelu_tanh, silu; glu (sigmoid), geglu and swiglu "
-      "are gated linear units, which add a third matrix",
+      "activation of the feed-forward layers: relu, gelu (exact), gelu_tanh, silu, glu (sigmoid), geglu or swiglu; the "
+      "last three are gated linear units, which add a third matrix",
       OnResume::model);
-    v("bias_attention", bias_attention, "add biases in attention projections");
-    v("bias_feed_forward", bias_feed_forward, "add biases in feed-forward layers");
+    v("bias_attention", bias_attention, "add biases to the attention projections");
+    v("bias_feed_forward", bias_feed_forward, "add biases to the feed-forward layers");
     v("bias_output", bias_output, "add a bias to the output logits");
     v("tying", tying,
-      "none; output: target embedding = output matrix; all: source embedding as well (needs a joint vocabulary)");
+      "matrices to share: none; output = target embedding and output matrix; all = these two and the source embedding "
+      "(needs a joint vocabulary)");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
-      "interleaved (as in the paper), halves (Hugging Face), tensor2tensor: sinusoids; learned: a trained table per "
-      "side; rotary, rotary_halves: queries and keys of self-attention are rotated by their positions",
+      "position encoding: interleaved = sinusoids as in the paper; halves = sinusoids as in Hugging Face; "
+      "tensor2tensor = sinusoids as in Tensor2Tensor; learned = a trained table per side; rotary or rotary_halves = "
+      "queries and keys of self-attention are rotated",
       OnResume::model);
-    v("position_offset", position_offset, "position of the first token; sinusoids only", OnResume::model);
-    v("max_positions", max_positions, "max length of a sentence with its eos, for learned positions only; 0 = 1024");
+    v("position_offset", position_offset, "position of the first token; applies only to sinusoids", OnResume::model);
+    v("max_positions", max_positions,
+      "max tokens of a sentence with its eos; applies only to learned positions; 0 = 1024");
     v("embedding_init", embedding_init,
-      "normal: standard deviation width^-1/2; xavier: uniform, scaled by fan-in and fan-out", OnResume::has_no_effect);
+      "normal (std. deviation width^-1/2) or xavier (uniform, scaled by fan-in and fan-out)", OnResume::has_no_effect);
     v("dropout", dropout, "default of the other four dropout rates", OnResume::retrains);
     v("dropout_embedding", dropout_embedding, "rate for the sum of embedding and position; -1 = model.dropout",
       OnResume::retrains);

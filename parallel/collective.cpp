@@ -24,7 +24,7 @@ void check_gather(const Tensor& part, const Tensor& whole, int num_parts) {
   check_collective(part);
   check_collective(whole);
   if (part.dtype != whole.dtype || whole.numel() != num_parts * part.numel()) {
-    fail(ErrorKind::internal, fmt::format("{} parts of {} {} do not make {} {}", num_parts, part.shape.str(),
+    fail(ErrorKind::internal, fmt::format("{} parts of shape {} ({}) do not make {} ({})", num_parts, part.shape.str(),
                                           name_of(part.dtype), whole.shape.str(), name_of(whole.dtype)));
   }
 }
@@ -33,7 +33,7 @@ void check_all_to_all(const Tensor& x, const Tensor& y, int num_parts) {
   check_collective(x);
   check_collective(y);
   if (x.dtype == y.dtype && x.numel() == y.numel() && x.numel() % num_parts == 0) return;
-  fail(ErrorKind::internal, fmt::format("{} {} and {} {} do not each divide into {} equal parts", x.shape.str(),
+  fail(ErrorKind::internal, fmt::format("{} ({}) and {} ({}) do not each divide into {} equal parts", x.shape.str(),
                                         name_of(x.dtype), y.shape.str(), name_of(y.dtype), num_parts));
 }
 

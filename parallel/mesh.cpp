@@ -13,7 +13,7 @@ void check_timeout(double seconds) {
   constexpr double kMin = 0.001, kMax = 1e6;
   if (seconds >= kMin && seconds <= kMax) return;
   fail(ErrorKind::usage,
-       fmt::format("parallel.timeout = {}: must be from {} to {:.0f} seconds; 600 is usual", seconds, kMin, kMax));
+       fmt::format("parallel.timeout = {} must be from {} to {:.0f} seconds; 600 is usual", seconds, kMin, kMax));
 }
 
 }  // namespace
@@ -21,15 +21,14 @@ void check_timeout(double seconds) {
 ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   check_timeout(wanted.timeout);
   if (wanted.zero != 0 && wanted.zero != 1)
-    fail(ErrorKind::usage,
-         fmt::format("parallel.zero = {}: must be 0, or 1 to shard the optimizer state", wanted.zero));
+    fail(ErrorKind::usage, fmt::format("parallel.zero = {} must be 0, or 1 to shard the optimizer state", wanted.zero));
   if (wanted.gradient_type != GradientType::f32 && wanted.zero == 0)
     fail(ErrorKind::usage,
          "parallel.gradient_type = bf16 needs parallel.zero = 1, because otherwise the sums would also be rounded");
   const int64_t dp = wanted.dp, tp = wanted.tp;
   if (dp < 0 || tp < 1) {
     fail(ErrorKind::usage,
-         fmt::format("parallel.dp = {} and parallel.tp = {}: dp must be at least 0 (0 = ranks / tp), and tp at least 1",
+         fmt::format("parallel.dp = {} must be at least 0 (0 = ranks / tp), and parallel.tp = {} must be at least 1",
                      dp, tp));
   }
   if (dp == 0) {

@@ -43,21 +43,21 @@ struct ParallelConfig {
       "how GPUs communicate: nccl, mpi (through host memory), or auto (nccl if every rank has its own GPU and NCCL)",
       OnResume::this_start);
     v("zero", zero,
-      "ZeRO stage: 1 = each data-parallel rank keeps and updates only its share of the moments and f32 weights, and "
-      "gathers the remaining weights during the next forward pass; 0 = each rank keeps everything");
+      "ZeRO stage: 0 = each rank keeps everything; 1 = each data-parallel rank keeps and updates only its share of the "
+      "moments and f32 weights, and gathers the other weights during the next forward pass");
     v("gradient_type", gradient_type,
-      "how data-parallel ranks send gradients: f32, or bf16 (half the bytes, added in f32; needs zero = 1)");
+      "how data-parallel ranks send gradients: f32, or bf16 (half the bytes, but summed in f32; needs zero = 1)");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
       OnResume::this_start);
     v("bind", bind,
-      "bind each rank to the cores of a NUMA node (its GPU's node, if it has a GPU) unless the launcher has bound it",
+      "bind each rank to the cores of a NUMA node (the node of its GPU, if any), unless the launcher has bound it",
       OnResume::this_start);
     v("timeout", timeout,
-      "max seconds for connecting over NCCL, and for a collective (over MPI, only while training); if a collective "
-      "takes longer, all ranks exit with a message that names it");
+      "max seconds to connect over NCCL and to finish a collective (with MPI, only in training); if a collective takes "
+      "longer, all ranks exit with a message that names it");
     v("sequence", sequence,
-      "between attention, feed-forward and vocabulary layers, tensor-parallel ranks split the rows, which divides the "
-      "work and memory of norms, residual sums and dropout; parallel.tp must divide batch.rows and batch.source_rows");
+      "sequence parallelism: tensor-parallel ranks also divide the rows of norms, residual sums and dropout among "
+      "themselves, which saves work and memory; parallel.tp must divide batch.rows and batch.source_rows");
   }
 };
 

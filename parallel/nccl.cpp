@@ -14,8 +14,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void refuse(const std::string& file, const std::string& reason) {
-  fail(ErrorKind::usage, fmt::format("cannot use {}, the module for collectives over NCCL: {}; CMake builds it if it "
-                                     "finds CUDA and NCCL (use -DWEFT_NCCL=ON to see what is missing)",
+  fail(ErrorKind::usage, fmt::format("cannot use the NCCL module {}: {}; CMake builds this module if CUDA and NCCL are "
+                                     "found (-DWEFT_NCCL=ON shows what is missing)",
                                      file, reason));
 }
 

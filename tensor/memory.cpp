@@ -23,9 +23,9 @@ void* allocate(size_t bytes, Device device) {
   ++num_allocations;
   void* data = backend(device).allocate(bytes);
   if (data == nullptr) {
-    fail(ErrorKind::usage, fmt::format("out of memory: {:.1f} MiB could not be allocated; use a smaller model or, in "
-                                       "training, smaller blocks (batch.rows)",
-                                       static_cast<double>(bytes) / (1 << 20)));
+    fail(ErrorKind::usage,
+         fmt::format("out of memory: cannot allocate {:.1f} MiB; use a smaller model or, in training, lower batch.rows",
+                     static_cast<double>(bytes) / (1 << 20)));
   }
   return data;
 }

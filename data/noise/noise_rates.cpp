@@ -36,9 +36,9 @@ NoiseRates parse_noise_rates(const std::string& option, const std::string& text)
   double sum = 0;
   for (const TextNoise noise : kLetterCases) sum += rates[noise];
   if (sum > 1)
-    fail(ErrorKind::usage,
-         fmt::format("{} {}: upper, title and lower add up to more than 1, but a text gets only one letter case",
-                     option, text));
+    fail(ErrorKind::usage, fmt::format("{} {}: the rates of upper, title and lower must add up to at most 1, because a "
+                                       "text gets only one letter case",
+                                       option, text));
   return rates;
 }
 

@@ -60,7 +60,7 @@ void check_options(const PackOptions& o) {
   at_least("--threads", o.threads, 1);
   at_least("--documents", o.documents, 0);
   if (o.documents == 0 && has_documents(o.text))
-    fail(ErrorKind::usage, "--columns: 'document' needs --documents: add this option, or name the column -");
+    fail(ErrorKind::usage, "the column 'document' needs --documents: add this option, or write - for the column");
   if (o.vocab_size > INT32_MAX) fail(ErrorKind::usage, fmt::format("--vocab-size {} is too large", o.vocab_size));
   if (!(o.character_coverage >= 0.98 && o.character_coverage <= 1.0))
     fail(ErrorKind::usage, fmt::format("--character-coverage {}: must be from 0.98 to 1", o.character_coverage));
@@ -320,8 +320,8 @@ Creation creation_of(const PackOptions& options, const EncodeCounts& counts) {
 Manifest corpus_to_extend(const PackOptions& options) {
   Manifest corpus = read_manifest(options.output);
   if (columns_of(options.text) != corpus.columns)
-    fail(ErrorKind::usage, fmt::format("--append: pairs of {} contain these numbers: {}, but the pairs to add contain: "
-                                       "{}; give the same numbers (--columns, --weights, --scores)",
+    fail(ErrorKind::usage, fmt::format("--append needs the same numbers per pair: {} contains {}, but the pairs to add "
+                                       "contain {}; use --columns, --weights or --scores",
                                        options.output, names_of(corpus.columns), names_of(columns_of(options.text))));
   return corpus;
 }

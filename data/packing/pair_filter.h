@@ -46,13 +46,13 @@ struct FilterOptions {
     v("over-long", over_long, "what to do with sentences above --max-length: drop the pair, or cut the sentence");
     v("min-length", min_length, "min tokens per sentence; drop pairs with a shorter sentence");
     v("max-ratio", max_ratio,
-      "drop pairs if their longer side has more than this many times the tokens of the shorter side; 0 = no limit");
+      "max ratio of tokens between the longer and the shorter side; drop pairs with a higher ratio; 0 = no limit");
     v("drop-identical", drop_identical, "drop pairs whose two sides are equal");
     v("drop-duplicates", drop_duplicates, "drop pairs that equal an earlier pair");
     v("source-script", source_script,
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; drop pairs in other scripts");
     v("target-script", target_script, "Unicode script of the target; drop pairs in other scripts");
-    v("max-foreign", max_foreign, "max share of letters in other scripts than the given one; drop pairs with more");
+    v("max-foreign", max_foreign, "max share of letters that are not in the given script; drop pairs with more");
     v("max-word", max_word, "drop pairs with a word of more than this many characters, such as 40; 0 = no limit");
   }
 };

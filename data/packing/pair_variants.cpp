@@ -52,8 +52,8 @@ void check_variant_options(const VariantOptions& o) {
     fail(ErrorKind::usage, "--subword-sides needs --bpe-dropout or --unigram-alpha");
   const bool varies = samples(o) || noise.rates.any() || noise.marks.any() || o.concatenate > 0;
   if (o.count > 0 && !varies)
-    fail(ErrorKind::usage, fmt::format("--variants {}: all variants would be the same: add --bpe-dropout, "
-                                       "--unigram-alpha, --noise, --insert or --concatenate",
+    fail(ErrorKind::usage, fmt::format("--variants {} would make equal variants: add --bpe-dropout, --unigram-alpha, "
+                                       "--noise, --insert or --concatenate",
                                        o.count));
   if (o.count == 0 && varies)
     fail(ErrorKind::usage,

@@ -145,7 +145,7 @@ void Hdf5Dataset::read(uint64_t first, uint64_t count, float* out) const { read(
 void Hdf5Dataset::read(uint64_t first, uint64_t count, int64_t memory_type, void* out) const {
   if (count == 0) return;
   if (first > impl_->size || count > impl_->size - first)
-    fail(ErrorKind::data, fmt::format("{}: elements {} to {} requested, but it has only {}", impl_->name, first,
+    fail(ErrorKind::data, fmt::format("{}: elements {} to {} were requested, but there are only {}", impl_->name, first,
                                       first + count, impl_->size));
   const Hdf5Lock lock;
   const hsize_t start = first, length = count;

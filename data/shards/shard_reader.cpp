@@ -53,7 +53,7 @@ class Side {  // one side of a shard
     offsets_.read(0, 1, &first);
     offsets_.read(static_cast<uint64_t>(num_sentences), 1, &last);
     if (first != 0 || last != ids_.size())
-      fail(ErrorKind::data, fmt::format("{}: starts with {} and ends with {}, but must start with 0 and end with {}",
+      fail(ErrorKind::data, fmt::format("{} starts with {} and ends with {}, but must start with 0 and end with {}",
                                         offsets_.name(), first, last, ids_.size()));
   }
 
@@ -122,7 +122,7 @@ class PairNumbers {  // reads one number per pair, or none if the shard lacks th
 template <typename T>
 void check_equal(const std::string& path, const char* attribute, const T& found, const T& wanted) {
   if (found != wanted)
-    fail(ErrorKind::data, fmt::format("{}, attribute {}: is {}, but must be {}", path, attribute, found, wanted));
+    fail(ErrorKind::data, fmt::format("{}: attribute {} is {}, but must be {}", path, attribute, found, wanted));
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ struct ShardReader::Impl {
     if (header.columns.score) wanted.insert(wanted.begin(), "scores");
     if (header.columns.weight) wanted.emplace_back("weights");
     if (names != wanted)
-      fail(ErrorKind::data, fmt::format("{}: must contain exactly the {} datasets of a shard", path,
+      fail(ErrorKind::data, fmt::format("{} must contain exactly the {} datasets of a shard", path,
                                         header.columns.any() ? fmt::format("{}", wanted.size()) : "four"));
     return file;
   }

@@ -75,8 +75,8 @@ std::string root_of_run(const std::string& run) {
 
 [[noreturn]] void too_few(const std::string& run, size_t found, const char* what, const char* option, int64_t wanted) {
   fail(ErrorKind::usage,
-       fmt::format("--{} {}: {} contains only {} {}{}; give a smaller number, or let the run save and keep more "
-                   "checkpoints (train.save_every, {})",
+       fmt::format("--{} {} is too large, because {} contains only {} {}{}; give a smaller number, or change "
+                   "train.save_every or {}",
                    option, wanted, run, found, what, found == 1 ? "" : "s",
                    option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
 }

@@ -58,8 +58,8 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
       "Makes a checkpoint from PyTorch weights, to translate with them or to continue training (docs/pytorch.md).\n\n"
       "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
   options.add("weights", r.weights,
-              "safetensors file with the tensor names and shapes of nn.Transformer, or a folder that contains such a "
-              "file as model.safetensors, and optionally tokenizers, as written by weft export --format pytorch");
+              "safetensors file with the tensor names and shapes of nn.Transformer, or a folder with such a "
+              "model.safetensors and, optionally, tokenizers, as written by weft export --format pytorch");
   options.add("config", r.config, ".cfg file whose [model] section describes the model");
   add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   options.add("output", r.output,

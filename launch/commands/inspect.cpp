@@ -43,15 +43,14 @@ bool parse(const std::vector<std::string>& args, InspectRequest& r, Options& opt
   options.add("pairs", r.pairs, "corpus or shard: show this many pairs from the start as text");
   options.add("vocabulary", r.vocabulary, ".cfg file: size of each vocabulary, needed if data.train does not exist");
   options.add("chart", r.run.chart, "run: draw a chart of loss and BLEU");
-  options.add(
-      "curve", r.run.curve,
-      "run: with --chart, one or two values of the log to draw instead of loss and BLEU, separated by a comma: lr, "
-      "grad_norm, chrf, news.bleu, corpus_nll.FOLDER, ... (if a name is unknown, the command lists all names)");
-  options.add("over", r.run.over, "run: with --chart, the horizontal axis: steps, target tokens or hours");
+  options.add("curve", r.run.curve,
+              "run: one or two values of the log that --chart draws instead of loss and BLEU, for example lr,grad_norm "
+              "or news.bleu,corpus_nll.FOLDER; for a list of all names, give an unknown name");
+  options.add("over", r.run.over, "run: what --chart shows on its horizontal axis (steps, target tokens or hours)");
   options.add("tensorboard", r.run.tensorboard,
               "runs: write the log as a TensorBoard event file to this folder, or to one subfolder per run");
   options.add("html", r.run.html,
-              "runs: write one HTML page that compares their curves, samples, attention and configurations");
+              "runs: write one HTML page that compares the runs' curves, samples, attention and configurations");
   if (!options.parse(args)) return false;
   if (r.paths.empty()) fail(ErrorKind::usage, "PATH is missing; usage: weft inspect PATH");
   if (r.pairs < 0) fail(ErrorKind::usage, fmt::format("--pairs must be at least 0, but is {}", r.pairs));

@@ -91,8 +91,8 @@ std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view
     for (const std::string& name : drawable_names(log)) known.insert(printable(name));
     for (const std::string& name : split_at_commas(view.curve)) {
       if (!known.contains(printable(name)))
-        fail(ErrorKind::usage,
-             fmt::format("--curve {}: the log contains only the values {}", printable(name), fmt::join(known, ", ")));
+        fail(ErrorKind::usage, fmt::format("--curve {} is not in the log, which contains only the values {}",
+                                           printable(name), fmt::join(known, ", ")));
       add(name, name);
     }
   }

@@ -40,19 +40,18 @@ void add_variant_options(Options& options, VariantOptions& variants) {
       "number of variants per pair, one of which is used in each epoch; 0 = only the plain pair; see docs/packing.md");
   options.add("bpe-dropout", variants.bpe_dropout,
               "variants: probability of skipping a merge of a BPE model, for example 0.1");
-  options.add(
-      "unigram-alpha", variants.unigram_alpha,
-      "variants: exponent a with which segmentations of a unigram model are sampled, in proportion to probability^a, "
-      "for example 0.1; 0 = no sampling");
-  options.add("subword-sides", variants.subword_sides, "variants: sides whose segmentation is sampled");
+  options.add("unigram-alpha", variants.unigram_alpha,
+              "variants: sample segmentations of a unigram model in proportion to probability^alpha, for example with "
+              "alpha = 0.1; 0 = no sampling");
+  options.add("subword-sides", variants.subword_sides, "variants: sample segmentations of source, target or both");
   options.add("noise", variants.noise,
               "variants: share of sources to change with each kind of noise (upper, title, lower, typos, punctuation, "
               "words), for example upper=0.05,typos=0.1");
   options.add("noise-target", variants.noise_target,
               "variants: kinds of letter case in --noise that also change the target, for example upper,title");
   options.add("insert", variants.insert,
-              "variants: share of pairs that get the same emoji or inline markup on both sides, for example "
-              "emoji=0.05,markup=0.05, so that the model learns to copy them");
+              "variants: share of pairs that get the same emoji or inline markup on both sides, so that the model "
+              "learns to copy it, for example emoji=0.05,markup=0.05");
   options.add("concatenate", variants.concatenate,
               "variants: share of pairs that are joined with the preceding pair of the text, on both sides");
 }
@@ -63,17 +62,16 @@ void add_text_options(Options& options, PackOptions& p) {
   options.add("tsv", p.text.tsv,
               "file with one pair per line in tab-separated columns, instead of --source and --target");
   options.add("columns", p.text.columns,
-              "columns of --tsv in order: source, target, weight, score, tag, target-tag, document, and - for a column "
-              "to skip");
+              "columns of --tsv in the file's order, separated by commas: source, target, weight, score, tag, "
+              "target-tag, document, or - to skip a column");
   options.add("weights", p.text.weights, "file with the weight of each pair, one number per line; see docs/packing.md");
   options.add("scores", p.text.scores, "file with the score of each pair, one number per line; see docs/packing.md");
   options.add("tag", p.text.tag,
               "tags to put before every source sentence, for example '<2de>' or '<2de> <web>'; see docs/tags.md");
   options.add("target-tag", p.text.target_tag, "tags to put before every target sentence");
-  options.add(
-      "documents", p.documents,
-      "join consecutive sentences of a document, up to this many tokens per side; an empty line or a new value in "
-      "the column document ends a document; 0 = no joining; see docs/documents.md");
+  options.add("documents", p.documents,
+              "join consecutive sentences of a document, up to this many tokens per side; a document ends at an empty "
+              "line or at a new value in the document column; 0 = no joining; see docs/documents.md");
   options.add("output", p.output, "folder for the packed corpus");
 }
 

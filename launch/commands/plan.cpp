@@ -52,12 +52,11 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.section("batch", o.request.config.batch);
   ParallelConfig& parallel = o.request.config.parallel;
   options.add("parallel.zero", parallel.zero,
-              "0: each rank updates all parameters; 1: each dp rank updates a share of the parameters (ZeRO)");
+              "0 = each rank updates all parameters; 1 = each dp rank updates a share of the parameters (ZeRO)");
   options.add("parallel.gradient_type", parallel.gradient_type,
-              "type in which ranks exchange gradients: f32 or bf16; for bf16, training (but not a plan) needs "
-              "parallel.zero = 1");
+              "type in which ranks exchange gradients: f32 or bf16; in training, bf16 also needs parallel.zero = 1");
   options.add("parallel.sequence", parallel.sequence,
-              "true: between tensor-parallel layers, tensor-parallel ranks split the rows of the activations");
+              "sequence parallelism: tensor-parallel ranks also split the rows of norms, residual sums and dropout");
   options.section("train", o.request.config.train);
   options.sections(o.request.machine);
   options.show_first({"config", "machine", "ranks", "tp", "tokens-per-rank", "target-tokens", "variants", "json"});

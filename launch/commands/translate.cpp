@@ -55,16 +55,16 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   r.model.add_to(options);
   add_decode_options(options, r.decode);
   options.add("nbest", r.decode.nbest,
-              "translations per sentence; if above 1, each line is `index ||| text ||| score`");
+              "number of translations per sentence; above 1, each output line is `index ||| text ||| score`");
   options.add("scores", r.scores, "print the score and a tab before each translation");
   r.tags.add_to(options);
   options.add("target-prefix", r.target_prefix, "text at the start of every translation");
   options.add(
       "columns", r.columns,
-      "tab-separated columns of the input in order: source, tag, target-tag, prefix, and - for a column to skip");
+      "names of the tab-separated input columns, in order: source, tag, target-tag, prefix, or - to skip a column");
   options.add("documents", r.documents,
-              "translate consecutive lines together, up to this many source tokens; an empty line ends a document; 0 = "
-              "line by line; see docs/documents.md");
+              "translate consecutive lines of a document together, up to this many source tokens; an empty line ends a "
+              "document; 0 = line by line; see docs/documents.md");
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes together; 0 = as many as fit; translations do not depend on this number");

@@ -20,14 +20,14 @@ constexpr int64_t kMaxSamples = 1'000'000;
 
 void describe(Options& options, BleuRequest& r) {
   options.positional("HYPOTHESIS", r.hypothesis_files,
-                     "translations to score, one sentence per line; none or - = standard input; the first file is the "
-                     "baseline of paired tests");
-  options.add("reference", r.reference_files, "reference translation; - = standard input; repeat for more references");
+                     "files of translations to score, one sentence per line; without a file, or with -, the command "
+                     "reads standard input; paired tests use the first file as the baseline");
+  options.add("reference", r.reference_files, "reference file, or - for standard input; repeat for more references");
   options.add("metrics", r.metric_lists, "metrics to print (bleu, chrf, ter), separated by commas; default: bleu,chrf");
   options.add("tokenize", r.bleu.tokenizer,
               "BLEU's tokenizer: 13a (for most languages), intl, char, zh or none (splits at spaces)");
   options.add("smooth", r.bleu.smoothing, "BLEU's smoothing for n-grams without a match: exp, floor, add-k or none");
-  options.add("smooth-value", r.smooth_value, "value for --smooth floor (default 0.1) or add-k (default 1)");
+  options.add("smooth-value", r.smooth_value, "value for --smooth floor (default: 0.1) or --smooth add-k (default: 1)");
   options.add("lowercase", r.bleu.lower_case, "ignore case in BLEU and chrF (TER ignores case by default)");
   options.add("effective-order", r.bleu.effective_order,
               "leave out n-gram orders that exceed the length of the text, as is usual for single sentences");
@@ -41,7 +41,7 @@ void describe(Options& options, BleuRequest& r) {
   options.add("confidence-n", r.confidence_n, "number of resamples for --confidence");
   options.add("paired-bs", r.paired_bs, "test by bootstrap whether each system differs significantly from the first");
   options.add("paired-bs-n", r.paired_bs_n, "number of resamples for --paired-bs");
-  options.add("paired-ar", r.paired_ar, "make the same test as --paired-bs, but by approximate randomization");
+  options.add("paired-ar", r.paired_ar, "like --paired-bs, but uses approximate randomization instead of bootstrap");
   options.add("paired-ar-n", r.paired_ar_n, "number of trials for --paired-ar");
   options.add("seed", r.seed, "random seed of --confidence, --paired-bs and --paired-ar");
   options.add("width", r.width, "number of digits after the decimal point");

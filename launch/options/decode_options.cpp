@@ -10,8 +10,8 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
   options.add("length-penalty", decode.length_penalty,
               "alpha of the length penalty ((5 + length) / 6)^alpha; 0 = none");
   options.add("max-length-factor", decode.max_length_factor,
-              "a translation has at most this factor * source tokens + max-length-extra tokens");
-  options.add("max-length-extra", decode.max_length_extra, "number of tokens added to the limit of max-length-factor");
+              "max tokens of a translation: factor * source tokens + max-length-extra");
+  options.add("max-length-extra", decode.max_length_extra, "tokens added to max-length-factor * source tokens");
   for (const char* key : {"beam", "length-penalty", "max-length-factor", "max-length-extra"})
     options.describe_default(key, "checkpoint's");
 }

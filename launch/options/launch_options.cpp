@@ -28,8 +28,8 @@ See docs/hardware/cluster.md for settings of Open MPI, restarts and lost hosts.)
 
 void describe_options(Options& options, LaunchOptions& o) {
   options.add("ranks", o.ranks, "number of ranks, also -n N; default: all slots of --hosts or of Slurm's allocation");
-  options.add("hosts", o.hosts, "hosts with the maximum number of ranks on each, like a:4,b:4; default: this machine");
-  options.add("restarts", o.restarts, "train: maximum number of restarts after failures of ranks or hosts");
+  options.add("hosts", o.hosts, "hosts and their maximum ranks, for example a:4,b:4; default: this machine");
+  options.add("restarts", o.restarts, "maximum number of times that train restarts after ranks or hosts fail");
   options.add("mpirun", o.mpirun, "path of mpirun; default: srun in a Slurm job, else mpirun next to weft or on PATH");
   options.add("dry-run", o.dry_run, "print the command line that would start the ranks, then exit");
 }

@@ -14,7 +14,7 @@ struct TagRequest {
 
   void add_to(Options& options) {
     options.add("tag", tag, "tags to put before every source sentence, for example '<2de>'; see docs/tags.md");
-    options.add("target-tag", target_tag, "tags at the start of every translation, which the printed text leaves out");
+    options.add("target-tag", target_tag, "tags with which every translation starts; they are not printed");
   }
   TaggedLine line(const std::string& text) const {
     return {.text = text, .tag = tag, .target_tag = target_tag, .prefix = ""};

@@ -160,13 +160,12 @@ class Drawings : public AlignmentFile {
 }  // namespace
 
 void AlignmentRequest::add_to(Options& options) {
-  options.add(
-      "alignment", files,
-      "write cross-attention to a file, whose suffix selects the format: .svg = drawing (for several sentences "
-      "NAME-0001.svg, ...; existing files are overwritten), .jsonl = all weights, others = Pharaoh (`0-0 2-1`); "
-      "repeat the option for several files");
-  options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean, or a number that counts from 0");
-  options.add("alignment-head", head, "attention head for --alignment: mean, or a number that counts from 0");
+  options.add("alignment", files,
+              "file for cross-attention, in the format of its suffix: .svg = one drawing per sentence (NAME-0001.svg, "
+              "... if there are several), which replaces older drawings; .jsonl = all weights; others = Pharaoh (`0-0 "
+              "2-1`); repeat the option for several files");
+  options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean (of all), or a number from 0 up");
+  options.add("alignment-head", head, "attention head for --alignment: mean (of all), or a number from 0 up");
 }
 
 void AlignmentRequest::check(const Options& options) const {

@@ -17,12 +17,12 @@ int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / mult
 
 void check(const ParamSpec& spec, int tp_size) {
   if (spec.tp_dim < -1 || spec.tp_dim >= spec.shape.rank() || spec.shape.numel() <= 0) {
-    fail(ErrorKind::internal,
-         fmt::format("parameter {} {} cannot be declared with tp_dim {}", spec.name, spec.shape.str(), spec.tp_dim));
+    fail(ErrorKind::internal, fmt::format("parameter {} of shape {} cannot be declared with tp_dim {}", spec.name,
+                                          spec.shape.str(), spec.tp_dim));
   }
   if (spec.tp_dim >= 0 && !spec.pad && spec.shape[spec.tp_dim] % tp_size != 0) {
-    fail(ErrorKind::usage, fmt::format("parameter {} {}: dimension {} ({} entries) cannot be split over parallel.tp = "
-                                       "{} ranks; change parallel.tp, model.heads or model.feed_forward",
+    fail(ErrorKind::usage, fmt::format("parameter {} of shape {}: dimension {} with {} entries cannot be split over "
+                                       "parallel.tp = {} ranks; change parallel.tp, model.heads or model.feed_forward",
                                        spec.name, spec.shape.str(), spec.tp_dim, spec.shape[spec.tp_dim], tp_size));
   }
 }
@@ -104,8 +104,8 @@ void ParamStore::require_memory() const {
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (device_ == Device::cpu && bytes > limit)
     fail(ErrorKind::usage,
-         fmt::format("{} parameters need {:.1f} GiB{}, but this machine or its control group allows {:.1f} GiB: use a "
-                     "smaller model (model.width), or more machines and a higher parallel.tp",
+         fmt::format("{} parameters need {:.1f} GiB{}, but this machine or its control group allows only {:.1f} GiB: "
+                     "lower model.width, or use more machines and a higher parallel.tp",
                      numel(), gib(bytes), has_grads ? " with their gradients" : "", gib(limit)));
 }
 

@@ -37,7 +37,7 @@ void check_parts(const Tensor& part, const Tensor& whole, int num_parts) {
   check_tensor(part, Device::cuda);
   check_tensor(whole, Device::cuda);
   if (part.dtype == whole.dtype && whole.numel() == num_parts * part.numel()) return;
-  fail(ErrorKind::internal, fmt::format("{} parts of {} {} do not make {} {}", num_parts, part.shape.str(),
+  fail(ErrorKind::internal, fmt::format("{} parts of shape {} ({}) do not make {} ({})", num_parts, part.shape.str(),
                                         name_of(part.dtype), whole.shape.str(), name_of(whole.dtype)));
 }
 

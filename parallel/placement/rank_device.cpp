@@ -74,8 +74,8 @@ void require_equal(const std::vector<RankGpu>& ranks) {
     const RankGpu& r = ranks[i];
     if (r.gpu.name == first.gpu.name && r.gpu.version == first.gpu.version) continue;
     fail(ErrorKind::usage,
-         fmt::format("rank {} on {} computes on {} ({}), but rank 0 on {} computes on {} ({}): all ranks of a run need "
-                     "the same GPU model and the same library versions",
+         fmt::format("rank {} on {} computes on {} ({}), but rank 0 on {} computes on {} ({}): all ranks need the same "
+                     "GPU model and library versions",
                      i, r.host, r.gpu.name, r.gpu.version, first.host, first.gpu.name, first.gpu.version));
   }
 }
@@ -87,8 +87,8 @@ void refuse_sharing(const std::vector<RankGpu>& ranks) {
     const auto on_host =
         std::count_if(ranks.begin(), ranks.end(), [&](const RankGpu& other) { return other.host == r.host; });
     fail(ErrorKind::usage,
-         fmt::format("rank {} would share its GPU with another rank: host {} has {} for {} ranks; start at most {} per "
-                     "host (mpirun -N {}), or use --parallel.share_gpu to allow sharing",
+         fmt::format("rank {} would share its GPU, because host {} has {} for {} ranks; start at most {} ranks per "
+                     "host (mpirun -N {}), or allow sharing with --parallel.share_gpu",
                      i, r.host, r.num_gpus == 1 ? "1 GPU" : fmt::format("{} GPUs", r.num_gpus), on_host, r.num_gpus,
                      r.num_gpus));
   }

@@ -55,7 +55,7 @@ class Checker {
   void require_longest(const SequenceRanges& s, const char* name, int64_t most) const {
     for_each_sentence(s, [&](int64_t i, int32_t begin, int32_t end) {
       if (end - begin > most)
-        fail_op(fmt::format("{}: sentence {} has {} rows, more than {}", name, i, end - begin, most));
+        fail_op(fmt::format("{}: sentence {} has {} rows, but the limit is {}", name, i, end - begin, most));
     });
   }
   void dropout(const Dropout& d) const {

@@ -134,7 +134,7 @@ TEST(CudaDeviceDeathTest, AnErrorThatSurfacesLaterNamesTheLastKernel) {
     std::_Exit(3);
   };
   EXPECT_EXIT(multiply_what_is_nowhere(), ::testing::ExitedWithCode(3),
-              "synchronize \\(device 0, .*\\): .*, from an earlier kernel; last launch: gemm; ");
+              "synchronize failed \\(device 0, .*\\): .*, from an earlier kernel; last launch: gemm");
 }
 
 // A dry run allocates no memory; the real run takes exactly the measured amount.

@@ -155,7 +155,7 @@ averaging() {
   expect 2 train 1 resumed --train.steps=20
   check "training does not resume from an average, and names the option that helps" has err "use --train.init=resumed"
   expect 2 "$weft" average unaveraged --last 4 --output refused
-  check "more checkpoints than there are is refused with their number" has err '--last 4: unaveraged contains only 3 checkpoints'
+  check "more checkpoints than there are is refused with their number" has err '--last 4 is too large, because unaveraged contains only 3 checkpoints'
   expect 4 "$weft" average unaveraged averaged missing --output refused
   check "so is a checkpoint that is not there, and nothing is left" [ ! -e refused ]
 }
@@ -230,7 +230,7 @@ diverging() {
   expect 0 train 2 ruined "${common[@]}" --train.steps=40
   cp -a ruined forgiven
   expect 7 train 2 ruined "${common[@]}" "${ruin[@]}" --train.steps=100
-  check "a run whose loss stays high ends with status 7" has err 'the run has diverged: the nll is'
+  check "a run whose loss stays high ends with status 7" has err 'the run has diverged, because the nll is'
   check "it names the last good checkpoint" has err 'which goes back to ruined/checkpoints/step-00000020'
   check "which is kept" [ -f ruined/checkpoints/step-00000020/MANIFEST.json ]
   local rescue=(--schedule.lr=1e-3 --train.on_divergence=rollback --train.steps=80)

@@ -119,7 +119,7 @@ TEST_F(InitialValues, OfAnotherModelAreRefused) {
   c = still("third");
   c.model.kv_heads = 1;
   EXPECT_TRUE(holds(refusal(c, ErrorKind::checkpoint),
-                    "tensor 'decoder.0.self_attention.qkv.bias' is not in this model: the checkpoint is for a "
+                    "tensor 'decoder.0.self_attention.qkv.bias' is not in this model, so the checkpoint is for a "
                     "different model"));
 }
 

@@ -51,7 +51,7 @@ class TensorFiles {
     const std::string bad = describe_not_finite(global, dims_of(source.param->spec.shape));
     if (!bad.empty())
       fail(ErrorKind::checkpoint,
-           fmt::format("{}: tensor '{}' contains {}: load an older checkpoint", file.path(), name, bad));
+           fmt::format("{}: tensor '{}' contains {}; load an older checkpoint", file.path(), name, bad));
   }
 
  private:
@@ -63,7 +63,7 @@ class TensorFiles {
 
   [[noreturn]] static void refuse(const SafetensorsFile& file, const std::string& name, const std::string& why) {
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' {}: the checkpoint is for a different model (see the [model] section of its {})",
+         fmt::format("{}: tensor '{}' {}, so the checkpoint is for a different model; compare [model] in its {}",
                      file.path(), printable(name), why, kConfigFile));
   }
 
@@ -87,7 +87,7 @@ json read_state(const std::string& folder, const CheckpointManifest& manifest) {
   json state = parse_strict_json(CheckedReader(path).read_all(), path, ErrorKind::checkpoint);
   if (const auto found = state.find("step"); found != state.end() && *found != manifest.step)
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: its step differs from step {} in the manifest: load an older checkpoint", path,
+         fmt::format("{}: its step differs from step {} in the manifest; load an older checkpoint", path,
                      manifest.step));
   return state;
 }

@@ -173,8 +173,8 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expe
   uint64_t length = 0;
   file_.read(0, &length, kLengthBytes);
   if (length > kMaxHeaderBytes || length > file_.size() - kLengthBytes)
-    fail(ErrorKind::checkpoint, fmt::format("{}: header length {} exceeds the file ({} bytes) or the limit ({})", path,
-                                            length, file_.size(), kMaxHeaderBytes));
+    fail(ErrorKind::checkpoint, fmt::format("{}: header length {} exceeds the file's {} bytes or the limit of {} bytes",
+                                            path, length, file_.size(), kMaxHeaderBytes));
   std::string header(length, '\0');
   file_.read(kLengthBytes, header.data(), length);
   data_begin_ = kLengthBytes + length;

@@ -39,10 +39,10 @@ struct ProcessorConfig {  // for one rank
 
   template <typename V>
   void fields(V& v) {
-    v("precision", precision, "train.precision of the rates below; auto = the rates hold for any precision");
+    v("precision", precision, "train.precision for which the rates below hold; auto = any precision");
     v("flops", flops, "FLOP/s in forward and backward passes, counting only matrix products and attention");
     v("block_seconds", block_seconds, "constant overhead per block, in seconds");
-    v("update_bandwidth", update_bandwidth, "bytes/s that zeroing, gradient norm and Adam read and write");
+    v("update_bandwidth", update_bandwidth, "bytes/s that the optimizer step (zeroing, norm, Adam) reads and writes");
     v("memory", memory, "memory of a GPU in bytes; 0 = the ranks run on CPUs, and memory is not checked");
     v("copy_bandwidth", copy_bandwidth, "bytes per second copied from a GPU to its host; 0 = both share memory");
     v("lost_to_collectives", lost_to_collectives,
@@ -74,7 +74,7 @@ struct NetworkConfig {
     v("bandwidth", bandwidth, "bytes per second that a rank sends to other nodes");
     v("hop", hop, "seconds per hop between two nodes in a collective; a tree has two hops per doubling of the nodes");
     v("host_latency", host_latency, "seconds per message between hosts; an exchange takes log2(ranks) messages");
-    v("spread", spread, "seconds per step that ranks wait for the slowest rank, per doubling of the number of nodes");
+    v("spread", spread, "seconds that ranks wait for the slowest rank in each step, per doubling of the node count");
   }
 };
 

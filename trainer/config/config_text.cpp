@@ -40,8 +40,8 @@ void require_text(const std::string& text, const std::string& file_name) {
 void refuse_unwritable(const Field& field) {
   const std::string value = field.get();
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
-    fail(ErrorKind::usage, fmt::format("{} = '{}': a value in a .cfg cannot contain '#' or line ends, or start or end "
-                                       "with a space; use a different path, or put the command into a script",
+    fail(ErrorKind::usage, fmt::format("{} = '{}': a value in a .cfg cannot contain '#' or line ends, and cannot start "
+                                       "or end with a space; use a different path, or put the command into a script",
                                        field.key, value));
 }
 

@@ -25,10 +25,10 @@ struct DataConfig {
       "training data: a folder written by `weft pack`, or several folders with weights, for example a:3,b:1; empty = "
       "each stage has its own data (stage.NAME.mix)");
     v("min_score", min_score,
-      "use only pairs of data.train with at least this score: a number for all folders, or FOLDER:NUMBER,... for some; "
-      "empty = all pairs (for stages, use stage.NAME.min_score)");
+      "use only pairs of data.train with at least this score: a number for all folders, or FOLDER:NUMBER,... for some "
+      "folders; empty = all pairs; for stages, use stage.NAME.min_score");
     v("valid", valid,
-      "validation data, packed with the tokenizer of the training data: a folder, or several as "
+      "validation data, packed with the tokenizer of the training data: a folder, or several folders as "
       "NAME=FOLDER,NAME=FOLDER,...; empty = no validation");
   }
 };
@@ -44,15 +44,15 @@ struct StageConfig {
 
   template <typename V>
   void fields(V& v) {
-    v("mix", mix, "data of the stage: a folder written by `weft pack`, or several with weights, for example a:3,b:1");
+    v("mix", mix, "data of the stage: a folder from `weft pack`, or several folders with weights, for example a:3,b:1");
     v("min_score", min_score,
-      "use only pairs with at least this score: a number for all folders of the mix, or FOLDER:NUMBER,... for some; "
-      "empty = all pairs");
+      "use only pairs with at least this score: a number for all folders of the mix, or FOLDER:NUMBER,... for some "
+      "folders; empty = all pairs");
     v("steps", steps, "end the stage after this many steps; 0 = no limit (every stage but the last needs a limit)",
       OnResume::ends_stage);
     v("tokens", tokens, "end the stage once it has trained on this many target tokens; 0 = no limit",
       OnResume::ends_stage);
-    v("epochs", epochs, "end the stage after N epochs of one folder of its mix, written as FOLDER:N; empty = no limit",
+    v("epochs", epochs, "FOLDER:N = end the stage after N epochs of this folder of the mix; empty = no limit",
       OnResume::ends_stage);
     if (has_schedule) v("schedule", schedule);
   }
@@ -117,7 +117,7 @@ struct TrainConfig {
     v("minutes", minutes, "validate, save and stop after this many minutes of training; 0 = no limit");
     v("seed", seed, "seed of the initial weights, the order of the training pairs, and dropout", OnResume::order);
     v("label_smoothing", label_smoothing,
-      "label smoothing e: the correct token gets probability 1 - e, each other vocabulary entry gets e / (V - 1)",
+      "label smoothing e: the correct token gets probability 1 - e, and all other vocabulary entries share e equally",
       OnResume::retrains);
     v("output", output,
       "folder for the run's config, log and checkpoints; a run that is already in this folder resumes");
@@ -130,42 +130,42 @@ struct TrainConfig {
     v("validate_bleu", validate_bleu,
       "number of sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
     v("validate_command", validate_command,
-      "shell command that scores the translations of each validation set while training continues: it reads the files "
-      "$WEFT_SOURCE, $WEFT_HYPOTHESIS and $WEFT_REFERENCE, and its last printed word is the score; empty = none");
+      "shell command that scores the translations of each validation set while training continues; it reads the files "
+      "$WEFT_SOURCE, $WEFT_HYPOTHESIS and $WEFT_REFERENCE, and prints the score as its last word; empty = none");
     v("validate_command_minutes", validate_command_minutes, "time limit of validate_command for each set, in minutes");
     v("samples", samples,
-      "log the translations of the first N sentences of each validation set in log.jsonl; at most validate_bleu");
+      "write the translations of each validation set's first N sentences to log.jsonl; at most validate_bleu");
     v("tensorboard", tensorboard,
       "write metrics, sample translations and attention for TensorBoard to the folder tensorboard/ of the run");
     v("peak_flops", peak_flops,
       "peak FLOP/s of one rank, to compute mfu; 0 = measured (on CPUs) or from data sheets (for A100, H100, H200)");
     v("memory_bandwidth", memory_bandwidth,
-      "memory bandwidth of one rank in bytes/s, to compute roofline (minimum time of a step / actual time) in the log; "
-      "0 = measured or from the data sheet, like peak_flops");
+      "memory bandwidth of one rank in bytes/s, to compute the log's roofline (minimum step time / actual step time); "
+      "0 = measured or from data sheets, as for peak_flops");
     v("keep_last", keep_last, "number of newest checkpoints to keep, in addition to the best ones");
     v("keep_every", keep_every, "also keep every checkpoint whose step is a multiple of this number; 0 = none");
     v("check_replicas", check_replicas,
       "steps between checks that replicated parameters and moments are equal on all ranks; 0 = never");
     v("keep_best", keep_best,
-      "metric that selects the best checkpoint: loss, bleu, chrf or score (from validate_command) on the first "
-      "validation set, on the set NAME (NAME.bleu), or a weighted sum (0.5*dev.bleu+0.5*news.bleu)");
+      "metric that selects the best checkpoint: loss, bleu, chrf, or score (from validate_command); the metric is from "
+      "the first validation set, unless you name a set (dev.bleu) or a weighted sum (0.5*dev.bleu+0.5*news.bleu)");
     v("keep_best_checkpoints", keep_best_checkpoints,
-      "number of best validated checkpoints to keep, for example for `weft average --best`");
+      "number of best checkpoints to keep (see train.keep_best), for example for `weft average --best`");
     v("precision", precision,
-      "precision of activations and matmuls: auto (bf16 if every rank's device has bf16 instructions, else f32), f32, "
-      "bf16 or f16; weights, gradients, moments and sums are always f32 (between ranks, see parallel.gradient_type)");
+      "precision of activations and matmuls: f32, bf16, f16, or auto (bf16 if every rank's device has bf16 "
+      "instructions, else f32); weights, gradients, moments and sums stay in f32; see also parallel.gradient_type");
     v("ema", ema,
-      "decay of an exponential moving average of the weights, for example 0.999 for about the last 1,000 steps; "
-      "validation and translation then use the average, and checkpoints contain weights and average; 0 = none");
+      "decay of the exponential moving average of the weights, for example 0.999 for about the last 1,000 steps; "
+      "validation and translation use the average, and checkpoints contain both; 0 = no average");
     v("recompute", recompute,
       "store only each layer's input, and repeat the layer's forward pass before its backward pass; this needs far "
       "less memory for activations but about a third more computation, with the same results");
     v("cuda_graph", cuda_graph,
-      "record the GPU work of one block once and replay it as a CUDA graph, which saves kernel launches: true, false, "
+      "record the GPU work of a block once, then replay it as a CUDA graph, which saves kernel launches: true, false, "
       "or auto (true on GPUs, unless ranks communicate through host memory)");
     v("tune_gemm", tune_gemm,
       "on GPUs, measure before the first step which algorithm is fastest for each matrix product and whether to fuse "
-      "its epilogue; the run's folder stores the choices (tuned_gemms), which may change the last bits of results");
+      "its epilogue; the choices are saved in the run's folder and may change the last bits of results");
     v("patience", patience, "stop the run after this many validations without improvement; 0 = never");
     v("patience_from", patience_from,
       "validations that patience counts: last_stage = only those in the last stage, start = all since the start");
@@ -173,8 +173,8 @@ struct TrainConfig {
       "what to do if the run diverges: stop; rollback = continue on new data with the parameters of the last good "
       "checkpoint; ignore = continue if the loss rises (gradients that stay non-finite still stop the run)");
     v("divergence_rise", divergence_rise,
-      "the run has diverged if the loss of each of 20 steps in a row exceeds the lowest mean loss by more than this "
-      "(in nats per target token)");
+      "max rise of the loss above its lowest mean, in nats per target token; if 20 steps in a row exceed it, the run "
+      "has diverged");
     v("fresh", fresh, "start over even if train.output contains a run, whose checkpoints and log are first moved aside",
       OnResume::this_start);
     v("allow_changes", allow_changes,
@@ -194,9 +194,9 @@ struct DecodeConfig {
   template <typename V>
   void fields(V& v) {
     v("beam", beam, "beam size, the number of hypotheses kept per sentence; 1 = greedy");
-    v("length_penalty", length_penalty, "alpha of GNMT's penalty ((5 + length) / 6)^alpha (Wu et al. 2016); 0 = none");
+    v("length_penalty", length_penalty, "alpha of the length penalty ((5 + length) / 6)^alpha, as in GNMT; 0 = none");
     v("max_length_factor", max_length_factor, "max tokens of a translation: factor * source tokens + max_length_extra");
-    v("max_length_extra", max_length_extra, "tokens that are added to the limit of max_length_factor");
+    v("max_length_extra", max_length_extra, "number of tokens added to max_length_factor * source tokens");
     v("nbest", nbest, "number of translations per sentence, at most the beam size");
   }
 };

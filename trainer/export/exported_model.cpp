@@ -13,9 +13,10 @@ int64_t exported_positions(const ModelConfig& config) {
 
 void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                  const std::string& what_fits) {
-  fail(ErrorKind::usage, fmt::format("{} does not support {} = {}: {}, and a trained model cannot be changed; export "
-                                     "it to ctranslate2, or train a model with supported options",
-                                     engine, option, value, what_fits));
+  fail(ErrorKind::usage,
+       fmt::format(
+           "{} does not support {} = {}: {}; export the model to ctranslate2, or train a model with supported options",
+           engine, option, value, what_fits));
 }
 
 void copy_tokenizers(const ExportedModel& model, const OutputFolder& output) {

@@ -49,23 +49,24 @@ struct OptimizerConfig {
   template <typename V>
   void fields(V& v) {
     v("kind", kind,
-      "adam; muon: orthogonalized momentum for matrices, Adam for tables, biases and norms; schedule_free: AdamW that "
-      "evaluates and saves a weighted mean of its weights (requires schedule.kind = constant); lion: updates by the "
+      "adam; muon = orthogonalized momentum for matrices, and Adam for tables, biases and norms; schedule_free = AdamW "
+      "that evaluates and saves a weighted mean of its weights (needs schedule.kind = constant); lion = updates by the "
       "sign of a momentum (needs a lower learning rate and more weight decay than Adam)",
       OnResume::optimizer);
     v("beta1", beta1,
-      "Adam: decay of the first moment; schedule_free: share of the mean in the weights; lion: share of the momentum",
+      "Adam: decay of the first moment; schedule_free: share of the mean in the training weights; lion: share of the "
+      "momentum in the update",
       OnResume::retrains);
     v("beta2", beta2, "Adam: decay of the second moment; lion: decay of the momentum", OnResume::retrains);
-    v("eps", eps, "Adam: added to the square root of the second moment", OnResume::retrains);
+    v("eps", eps, "Adam: number added to the square root of the second moment", OnResume::retrains);
     v("weight_decay", weight_decay,
       "decoupled weight decay of matrices, multiplied by the learning rate; biases and norms never decay",
       OnResume::retrains);
-    v("clip_norm", clip_norm, "scales down gradients above this global norm; 0 = no clipping", OnResume::retrains);
+    v("clip_norm", clip_norm, "global norm to which larger gradients are scaled; 0 = no clipping", OnResume::retrains);
     v("muon_momentum", muon_momentum, "muon: decay of the momentum", OnResume::retrains);
     v("muon_adjust", muon_adjust,
-      "muon: factor of the update of an A x B matrix: match_rms_adamw (0.2 sqrt(max(A, B)), so that one learning rate "
-      "suits both Muon and Adam), or original (sqrt(max(1, A / B)))",
+      "factor by which muon scales updates of A x B matrices: match_rms_adamw = 0.2 sqrt(max(A, B)), so that one "
+      "learning rate suits both Muon and Adam; original = sqrt(max(1, A / B))",
       OnResume::retrains);
   }
 };

@@ -37,8 +37,8 @@ struct ScheduleConfig {
   template <typename V>
   void fields(V& v) {
     v("kind", kind,
-      "learning rate after warm-up: inverse_sqrt (as in the Transformer paper), linear or cosine (fall to min_lr), "
-      "constant, or wsd (constant at first, then falls to min_lr over the last steps; see decay_share)",
+      "learning rate after warm-up: inverse_sqrt = as in the Transformer paper; linear or cosine = falls to min_lr; "
+      "constant; wsd = constant, then falls to min_lr during the last steps (see decay_share)",
       OnResume::retrains);
     v("lr", lr,
       "peak learning rate, reached at the end of warm-up; the paper's base model uses width^-1/2 * warmup^-1/2 = 7e-4",
@@ -46,12 +46,11 @@ struct ScheduleConfig {
     v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr to lr", OnResume::retrains);
     v("warmup_lr", warmup_lr, "learning rate at the start of warm-up", OnResume::retrains);
     v("decay_steps", decay_steps,
-      "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or train.steps",
-      OnResume::retrains);
+      "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or run", OnResume::retrains);
     v("min_lr", min_lr, "minimum learning rate after warm-up", OnResume::retrains);
-    v("decay_share", decay_share, "wsd: the rate falls over this last fraction of the steps up to decay_steps",
-      OnResume::retrains);
-    v("decay_shape", decay_shape, "wsd: shape of the decay: linear, or 1-sqrt (fast at first)", OnResume::retrains);
+    v("decay_share", decay_share,
+      "wsd: number of steps in which the rate falls, as a fraction of all steps up to decay_steps", OnResume::retrains);
+    v("decay_shape", decay_shape, "how the rate of wsd falls: linear, or 1-sqrt (fast at first)", OnResume::retrains);
   }
 };
 

@@ -54,8 +54,8 @@ void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
 void check_validation_options(const RunConfig& c, const BestRule& best) {
   if (c.train.patience_from != PatienceFrom::last_stage && (c.train.patience == 0 || c.stages.empty()))
     fail(ErrorKind::usage,
-         fmt::format("train.patience_from = {} applies only to train.patience in a run "
-                     "with stages: set {}, or leave out train.patience_from",
+         fmt::format("train.patience_from = {} has an effect only with train.patience and stages: set {}, or leave out "
+                     "train.patience_from",
                      name_of_enum(c.train.patience_from), c.train.patience == 0 ? "train.patience" : "stage.NAME.mix"));
   if (c.train.validate_command.empty() && c.train.validate_command_minutes != TrainConfig().validate_command_minutes)
     fail(ErrorKind::usage,

@@ -74,9 +74,10 @@ nlohmann::json parse_record(std::string_view line, const std::string& path, int6
                      number));
   const auto schema = record.find("schema");
   if (schema != record.end() && *schema > kLogSchema)
-    fail(ErrorKind::data,
-         fmt::format("{}:{}: written by a later version of weft (schema {}; this version reads up to {})", path, number,
-                     printable(schema->dump()), kLogSchema));
+    fail(
+        ErrorKind::data,
+        fmt::format("{}:{}: written by a later version of weft with schema {}, but this version reads schemas up to {}",
+                    path, number, printable(schema->dump()), kLogSchema));
   return record;
 }
 

@@ -8,12 +8,12 @@ namespace weft {
 std::string describe_divergence(Divergence found, const StepReport& report, const DivergenceState& state, double rise) {
   if (found == Divergence::loss)
     return fmt::format(
-        "step {}: the run has diverged: the nll is {:.4g}, and for {} steps it was more than {:g} "
+        "step {}: the run has diverged, because the nll is {:.4g} and for {} steps was more than {:g} "
         "(train.divergence_rise) above its lowest mean, {:.4g}",
         report.step, report.nll(), DivergenceRule::kWindow, rise, state.lowest);
   return fmt::format(
-      "step {}: the run has diverged: {} steps in a row had gradients that are not finite "
-      "(epoch {}, loss scale {:.0f}, {})",
+      "step {}: the run has diverged, because {} steps in a row had gradients that are not finite (epoch {}, loss "
+      "scale {:.0f}, {})",
       report.step, DivergenceRule::kMaxNotFinite, report.epoch(), report.loss_scale, report.not_finite);
 }
 

@@ -108,7 +108,7 @@ std::optional<ValidationReport> Validation::run(int64_t step, const std::functio
     const LossSums sums =
         validation_loss(p, trainer_.replica().model(), set->blocks, config_.train.label_smoothing, losses_, mesh_.dp());
     if (!std::isfinite(sums.nll()))
-      fail(ErrorKind::diverged, fmt::format("step {}: the model has diverged: its loss on {} is {}", step,
+      fail(ErrorKind::diverged, fmt::format("step {}: the model has diverged, because its loss on {} is {}", step,
                                             set->name.empty() ? "the validation set" : set->name, sums.nll()));
     report.sets.push_back({.name = set->name, .values = {{"valid_loss", sums.loss()}, {"valid_nll", sums.nll()}}});
     if (translator_ && !translate(*set, stop, report)) return std::nullopt;

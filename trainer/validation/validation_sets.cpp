@@ -25,7 +25,7 @@ bool is_set_name(const std::string& text) {
 TextNoise noise_of(const std::string& text, const ValidationSet& set, const std::string& option) {
   for (const auto& [name, noise] : enum_names(TextNoise{}))
     if (text == name) return noise;
-  refuse_valid(option, fmt::format("the set {} has an unknown noise '{}': give {} (or, if the folder's name contains "
+  refuse_valid(option, fmt::format("the set {} has an unknown noise '{}'; give {} (or, if the folder's name contains "
                                    "a :, write / after it)",
                                    set.name, printable(text), joined_enum_names<TextNoise>()));
 }
@@ -42,7 +42,7 @@ ValidationSet set_of(const std::string& part, const std::string& option) {
     set.noise = noise_of(set.folder.substr(colon + 1), set, option);
     set.folder.resize(colon);
   }
-  if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder: give NAME=FOLDER", name));
+  if (set.folder.empty()) refuse_valid(option, fmt::format("the set {} has no folder; give NAME=FOLDER", name));
   return set;
 }
 
@@ -92,7 +92,7 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
     const size_t colon = find_colon_after_folder(option);
     for (const auto& [name, noise] : enum_names(TextNoise{}))
       if (colon != std::string::npos && option.substr(colon + 1) == name)
-        refuse_valid(option, fmt::format("only a set with a name can have noise: give NAME={} (or, if the folder's "
+        refuse_valid(option, fmt::format("only a set with a name can have noise; give NAME={} (or, if the folder's "
                                          "name contains a :, write / after it)",
                                          printable(option)));
     return {{.name = "", .folder = option, .noise = TextNoise::none}};
@@ -102,7 +102,7 @@ std::vector<ValidationSet> parse_validation_sets(const std::string& option) {
   for (const std::string& part : split_at_commas(option)) {
     sets.push_back(set_of(part, option));
     if (!names.insert(sets.back().name).second)
-      refuse_valid(option, fmt::format("the name {} is given twice: give each set its own name", sets.back().name));
+      refuse_valid(option, fmt::format("the name {} is given twice; give each set its own name", sets.back().name));
   }
   return sets;
 }
@@ -119,10 +119,9 @@ void BestRule::parse(const std::string& option) {
     if (dot != std::string::npos) term.set = what.substr(0, dot);
     term.metric = metric_named(dot == std::string::npos ? what : what.substr(dot + 1));
     if (term.metric == nullptr || (dot != std::string::npos && !is_set_name(term.set)))
-      refuse_best(option,
-                  fmt::format("'{}' is not a validation metric: give {}, also with the name of a set (dev.bleu), or a "
-                              "weighted sum (0.5*dev.bleu+0.5*news.bleu)",
-                              printable(what), judging_names()));
+      refuse_best(option, fmt::format("'{}' is not a validation metric; give {}, a metric of a named set (dev.bleu), "
+                                      "or a weighted sum (0.5*dev.bleu+0.5*news.bleu)",
+                                      printable(what), judging_names()));
     if (times != std::string::npos)
       term.factor = factor_of(part.substr(0, times), term.metric->source == Source::command, option);
     terms_.push_back(std::move(term));
@@ -142,7 +141,7 @@ BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& 
     const auto is_of = [&](const ValidationSet& set) { return set.name == term.set; };
     if (term.set.empty() || std::ranges::any_of(sets, is_of)) continue;
     const std::string names = joined_names(sets);
-    refuse_best(option, fmt::format("there is no validation set {}: data.valid contains {}", term.set,
+    refuse_best(option, fmt::format("there is no validation set {}; data.valid contains {}", term.set,
                                     names.empty() ? "no named sets (give NAME=FOLDER,...)" : names));
   }
   write_text();

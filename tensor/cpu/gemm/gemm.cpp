@@ -104,8 +104,8 @@ struct GemmPlans::Plans {
       if (found == plans.end()) found = plans.emplace(key, make_plan(engine, key)).first;
       return use(found->second);
     } catch (const dnnl::error& e) {
-      fail(ErrorKind::internal,
-           fmt::format("oneDNN: {} in a matmul of [{}, {}] and [{}, {}]", e.what(), key.m, key.k, key.k, key.n));
+      fail(ErrorKind::internal, fmt::format("oneDNN reports: {}, in a matmul of [{}, {}] and [{}, {}]", e.what(), key.m,
+                                            key.k, key.k, key.n));
     }
   }
 

@@ -75,7 +75,7 @@ void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   if (status == CUBLAS_STATUS_ALLOC_FAILED) fail_without_memory(what);
   fail(ErrorKind::internal,
-       fmt::format("cuBLASLt: {} ({}): {}", what, current_device(), cublasLtGetStatusName(status)));
+       fmt::format("cuBLASLt: {} failed ({}): {}", what, current_device(), cublasLtGetStatusName(status)));
 }
 
 int64_t saved_stride(Activation activation, int64_t cols) {

@@ -29,11 +29,10 @@ int attribute(cudaDeviceAttr which, int index) {
 void require_supported(int index) {
   const int major = attribute(cudaDevAttrComputeCapabilityMajor, index);
   if (major >= 8) return;
-  fail(ErrorKind::usage,
-       fmt::format(
-           "device {}, {}, has compute capability {}.{}, but kernels need 8.0 (A100) or newer; use --device=cpu to run "
-           "without a GPU",
-           index, std::string(properties_of(index).name), major, attribute(cudaDevAttrComputeCapabilityMinor, index)));
+  fail(ErrorKind::usage, fmt::format("device {} ({}) has compute capability {}.{}, but Weft needs at least 8.0 (A100); "
+                                     "use --device=cpu to run without a GPU",
+                                     index, std::string(properties_of(index).name), major,
+                                     attribute(cudaDevAttrComputeCapabilityMinor, index)));
 }
 
 std::string cuda_version(int number) { return fmt::format("{}.{}", number / 1000, number % 1000 / 10); }

@@ -32,7 +32,7 @@ void check(cudaError_t status, const char* what) {
     earlier = fmt::format(", from an earlier kernel; last launch: {}; set CUDA_LAUNCH_BLOCKING=1 to find the kernel",
                           last_kernel);
   }
-  fail(ErrorKind::internal, fmt::format("{} ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
+  fail(ErrorKind::internal, fmt::format("{} failed ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
                                         cudaGetErrorName(status), earlier));
 }
 
@@ -42,9 +42,9 @@ void fail_without_memory(size_t bytes) {
 }
 
 void fail_without_memory(const std::string& what) {
-  fail(ErrorKind::usage, fmt::format("out of GPU memory ({}): {}; use a smaller model or, in training, smaller blocks "
-                                     "(batch.rows)",
-                                     current_device(), what));
+  fail(ErrorKind::usage,
+       fmt::format("out of GPU memory ({}): {}; use a smaller model or, in training, lower batch.rows",
+                   current_device(), what));
 }
 
 void Runtime::begin_range(const char* name) { nvtxRangePushA(name); }

@@ -90,7 +90,7 @@ TEST(NoiseRates, RefuseWhatIsNoneInOneLine) {
   refused("upper=0.1,upper=0.2", "'upper' is given twice");
   for (const char* rate : {"", "x", "0", "-1", "1.5", "nan", "0.1x"})
     refused(std::string("typos=") + rate, std::string("'") + rate + "' is not a rate");
-  refused("upper=0.6,lower=0.6", "upper, title and lower add up to more than 1");
+  refused("upper=0.6,lower=0.6", "upper, title and lower must add up to at most 1");
   EXPECT_FALSE(parse_noise_rates("--noise", "").any());
 }
 

@@ -69,7 +69,7 @@ TEST_F(PackerNumbersTest, AreAppendedToTheirKindOnly) {
   pack(o, no_progress);
   EXPECT_EQ(pairs_of("packed").size(), 300u);
   o.text.columns = "score,source,target";
-  expect_refused(o, ErrorKind::usage, {"contain these numbers: weight, score, but the pairs to add contain: score"});
+  expect_refused(o, ErrorKind::usage, {"contains weight, score, but the pairs to add contain score"});
 }
 
 }  // namespace

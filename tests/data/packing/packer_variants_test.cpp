@@ -256,7 +256,7 @@ TEST_F(PackerVariantsTest, AreRefusedInOneLineWhereOptionsAreWrong) {
   };
   refused({.count = -1}, "--variants -1: must be from 1 to 1000, or 0 for none");
   refused({.count = 1001, .bpe_dropout = 0.1}, "--variants 1001: must be from 1 to 1000");
-  refused({.count = 2}, "--variants 2: all variants would be the same: add --bpe-dropout");
+  refused({.count = 2}, "--variants 2 would make equal variants: add --bpe-dropout");
   refused({.bpe_dropout = 0.1}, "need --variants");
   refused({.concatenate = 0.1}, "need --variants");
   refused({.insert = "emoji=0.1"}, "need --variants");

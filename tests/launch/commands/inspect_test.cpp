@@ -146,8 +146,8 @@ TEST(Inspect, RefusesCurvesThatTheLogsDoNotHave) {
   const TemporaryFolder folder;
   const std::string run = make_run(folder, "run");
   EXPECT_EQ(refusal({run, "--chart", "--curve", "rl"}),
-            "--curve rl: the log contains only the values corpus_nll.packed/a, epochs.packed/a, epochs.packed/b, loss, "
-            "lr, seconds, target_tokens, target_tokens_per_second");
+            "--curve rl is not in the log, which contains only the values corpus_nll.packed/a, epochs.packed/a, "
+            "epochs.packed/b, loss, lr, seconds, target_tokens, target_tokens_per_second");
   EXPECT_NE(refusal({run, "--chart", "--curve", "loss,lr,seconds"}).find("at most two curves"), std::string::npos);
   for (const char* option : {"--curve=lr", "--over=hours"})
     EXPECT_NE(refusal({run, option}).find("needs --chart"), std::string::npos) << option;

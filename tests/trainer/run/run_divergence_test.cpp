@@ -74,7 +74,7 @@ TEST(DivergedRun, StopsAndKeepsTheLastGoodCheckpoint) {
   const TemporaryFolder folder;
   const RunConfig c = ruined(diverging_config(folder));
   const std::string said = error_of_training(c);
-  EXPECT_NE(said.find("the run has diverged: the nll is "), std::string::npos) << said;
+  EXPECT_NE(said.find("the run has diverged, because the nll is "), std::string::npos) << said;
   EXPECT_NE(said.find("rollback, which goes back to " + c.train.output + "/checkpoints/step-00000020"),
             std::string::npos)
       << said;

@@ -145,7 +145,7 @@ TEST(RunValidation, RefusesARuleThatNamesNoSet) {
   const TemporaryFolder folder;
   RunConfig c = config_of_two_sets(folder);
   c.train.keep_best = "test.bleu";
-  EXPECT_NE(refusal_of_run(c).find("there is no validation set test: data.valid contains dev, news"),
+  EXPECT_NE(refusal_of_run(c).find("there is no validation set test; data.valid contains dev, news"),
             std::string::npos);
   c.train.keep_best = "news.bleu", c.train.validate_bleu = 0;
   EXPECT_NE(refusal_of_run(c).find("train.keep_best = news.bleu needs translations"), std::string::npos);

@@ -53,7 +53,7 @@ TEST(ValidationSets, MayBeNoisyCopies) {
   EXPECT_EQ(sets[3].folder, "a:b/");
   EXPECT_TRUE(
       holds(refused("dev=a:shout"),
-            "the set dev has an unknown noise 'shout': give none, upper, title, lower, typos, punctuation, words"));
+            "the set dev has an unknown noise 'shout'; give none, upper, title, lower, typos, punctuation, words"));
   EXPECT_TRUE(holds(refused("dev=:upper"), "the set dev has no folder"));
 }
 
@@ -70,7 +70,7 @@ TEST(ValidationSets, RefuseWhatHasNoNameOrFolder) {
   EXPECT_TRUE(holds(refused("dev=a,news="), "the set news has no folder"));
   EXPECT_TRUE(holds(refused("dev=a,dev=b"), "the name dev is given twice"));
   EXPECT_EQ(refused("packed/v:upper"),
-            "data.valid = packed/v:upper: only a set with a name can have noise: give NAME=packed/v:upper (or, if the "
+            "data.valid = packed/v:upper: only a set with a name can have noise; give NAME=packed/v:upper (or, if the "
             "folder's name contains a :, write / after it)");
 }
 
@@ -130,7 +130,7 @@ TEST(BestRule, RefusesWhatIsNoNumberOfASet) {
   EXPECT_TRUE(holds(refused_rule("0*bleu", "dev"), "the factor '0' must be a number above 0"));
   EXPECT_TRUE(holds(refused_rule("x*bleu", "dev"), "the factor 'x' must be a number above 0"));
   EXPECT_TRUE(holds(refused_rule("test.bleu", "dev=a,news=b"),
-                    "there is no validation set test: data.valid contains dev, "
+                    "there is no validation set test; data.valid contains dev, "
                     "news"));
   EXPECT_TRUE(holds(refused_rule("test.bleu", "dev"), "data.valid contains no named sets"));
 }
