@@ -96,8 +96,7 @@ struct ModelConfig {
     v("width", width, "width of the hidden states (d_model)", OnResume::model);
     v("heads", heads, "number of attention heads; must divide model.width and be a multiple of parallel.tp",
       OnResume::model);
-    v("kv_heads", kv_heads,
-      "number of key-value heads for grouped-query attention; must divide model.heads; 0 = same as heads");
+    v("kv_heads", kv_heads, "key-value heads of grouped-query attention; must divide model.heads; 0 = model.heads");
     v("feed_forward", feed_forward, "hidden width of the feed-forward layers (d_ff)", OnResume::model);
     v("encoder_layers", encoder_layers, "number of encoder layers", OnResume::model);
     v("decoder_layers", decoder_layers, "number of decoder layers", OnResume::model);
@@ -105,15 +104,15 @@ struct ModelConfig {
     v("norm_kind", norm_kind, kNormKindHelp, OnResume::model);
     v("final_norm", final_norm, "add a norm after the encoder and one after the decoder; needed with norm = pre");
     v("activation", activation,
-      "activation of the feed-forward layers: relu, gelu (exact), gelu_tanh, silu, glu (sigmoid), geglu or swiglu; the "
-      "last three are gated linear units, which add a third matrix",
+      "activation of the feed-forward layers: relu, gelu (exact), gelu_tanh or silu; or a gated linear unit, which "
+      "adds "
+      "a third matrix: glu (sigmoid), geglu or swiglu",
       OnResume::model);
     v("bias_attention", bias_attention, "add biases to the attention projections");
     v("bias_feed_forward", bias_feed_forward, "add biases to the feed-forward layers");
     v("bias_output", bias_output, "add a bias to the output logits");
     v("tying", tying,
-      "matrices to share: none; output = target embedding and output matrix; all = these two and the source embedding "
-      "(needs a joint vocabulary)");
+      "matrices to share: none; output = target embedding and output matrix; all = the source embedding as well");
     v("scale_embeddings", scale_embeddings, "multiply embeddings by sqrt(width)", OnResume::model);
     v("positions", positions,
       "position encoding: interleaved = sinusoids as in the paper; halves = sinusoids as in Hugging Face; "
@@ -121,13 +120,11 @@ struct ModelConfig {
       "queries and keys of self-attention are rotated",
       OnResume::model);
     v("position_offset", position_offset, "position of the first token; applies only to sinusoids", OnResume::model);
-    v("max_positions", max_positions,
-      "max tokens of a sentence with its eos; applies only to learned positions; 0 = 1024");
+    v("max_positions", max_positions, "max tokens of a sentence, with eos, for learned positions; 0 = 1024");
     v("embedding_init", embedding_init,
       "normal (std. deviation width^-1/2) or xavier (uniform, scaled by fan-in and fan-out)", OnResume::has_no_effect);
     v("dropout", dropout, "default of the other four dropout rates", OnResume::retrains);
-    v("dropout_embedding", dropout_embedding, "rate for the sum of embedding and position; -1 = model.dropout",
-      OnResume::retrains);
+    v("dropout_embedding", dropout_embedding, "rate for embeddings; -1 = model.dropout", OnResume::retrains);
     v("dropout_residual", dropout_residual, "rate for outputs of sublayers; -1 = model.dropout", OnResume::retrains);
     v("dropout_attention", dropout_attention, "rate for attention weights; -1 = model.dropout", OnResume::retrains);
     v("dropout_feed_forward", dropout_feed_forward, "rate after the feed-forward activation; -1 = model.dropout",

@@ -77,7 +77,7 @@ TEST(Corpus, RefusesShardsWithAnotherNumberOfVariants) {
   Corpus corpus(synthetic.folder());
   std::vector<PairIds> pairs;
   expect_error([&] { corpus.read_pairs(0, 1, pairs); }, ErrorKind::data,
-               {synthetic.shard_file(0), "num_variants: is 2, but must be 4"});
+               {synthetic.shard_file(0), "num_variants is 2, but must be 4"});
 }
 
 TEST(Corpus, ReadsPairsInAnyOrderFromMoreShardsThanStayOpen) {

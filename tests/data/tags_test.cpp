@@ -64,7 +64,8 @@ TEST_F(TagsTest, ThatATokenizerLacksAreRefused) {
   expect_error([&] { tag_ids("<2de> <2xx>", tokenizer_); }, ErrorKind::usage,
                {"'<2xx>' is not a tag", "<2de>, >>fr<<", "--reserve-tags"});
   expect_error([&] { tag_ids("</s>", tokenizer_); }, ErrorKind::usage, {"'</s>' is not a tag"});
-  expect_error([&] { tag_ids("<2de>", Tokenizer(testing::small_tokenizer())); }, ErrorKind::usage, {"has none"});
+  expect_error([&] { tag_ids("<2de>", Tokenizer(testing::small_tokenizer())); }, ErrorKind::usage,
+               {"whose tags are: none"});
 }
 
 TEST(TagNames, AreGivenWithCommas) {

@@ -77,7 +77,7 @@ TEST(Tokenizer, RefusesAModelWithOtherSpecialIds) {
   const TemporaryFolder folder;
   const std::string other = testing::train_sentencepiece(folder, {{"bos_id", "0"}, {"eos_id", "1"}, {"unk_id", "2"}});
   expect_error([&] { Tokenizer tokenizer(other); }, ErrorKind::data,
-               {"other.model", "does not match", "2, 0, 1", "must be 0, 1, 2"});
+               {"other.model", "has the ids 2, 0, 1", "2, 0, 1", "must be 0, 1, 2"});
 }
 
 TEST(Tokenizer, RefusesWhatIsNotAModel) {

@@ -127,7 +127,7 @@ TEST_F(PackerDocumentsTest, HaveNoVariants) {
 
 TEST_F(PackerDocumentsTest, RefuseAColumnThatNothingReads) {
   expect_refused(with_columns(0, {"a\tka\tka"}, "document,source,target"), ErrorKind::usage,
-                 {"--columns: 'document'", "--documents"});
+                 {"the column 'document' needs --documents", "--documents"});
 }
 
 }  // namespace

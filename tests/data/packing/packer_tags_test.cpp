@@ -123,7 +123,7 @@ TEST_F(PackerTagsTest, ThatAreNotReservedAreRefusedBeforeAnythingIsTrained) {
   o = with_columns({"<2de>\tkalo\tren", "<2it>\tkalo\tren"}, "tag,source,target");
   expect_refused(o, ErrorKind::data, {"pairs.tsv, line 2: '<2it>' is not a tag", "<2de>, <2fr>"});
   o.tokenizer = small_tokenizer();
-  expect_refused(o, ErrorKind::data, {"pairs.tsv, line 1: '<2de>' is not a tag", "has none"});
+  expect_refused(o, ErrorKind::data, {"pairs.tsv, line 1: '<2de>' is not a tag", "whose tags are: none"});
 }
 
 TEST_F(PackerTagsTest, AreNotGivenTwice) {

@@ -43,9 +43,9 @@ TEST_F(PairTextTest, ReadsTheNamedColumnsInAnyOrder) {
 
 TEST_F(PairTextTest, NamesALineWithTooFewColumns) {
   expect_error([&] { pairs_of(tsv("one\teins\ntwo\n")); }, ErrorKind::data,
-               {"pairs.tsv, line 2: one column", "needs 2"});
+               {"pairs.tsv, line 2: found one column", "needs 2"});
   expect_error([&] { pairs_of(tsv("1\tone\n", "-,source,target")); }, ErrorKind::data,
-               {"line 1: 2 columns", "needs 3"});
+               {"line 1: found 2 columns", "needs 3"});
 }
 
 TEST_F(PairTextTest, RefusesColumnsThatMakeNoPair) {

@@ -90,7 +90,9 @@ TEST(PytorchWeights, RefuseWhatNnTransformerHasNot) {
     change(c);
     return refusal_of(ErrorKind::usage, [&] { require_pytorch_model(c); });
   };
-  const auto has_no = [](const char* option) { return fmt::format("nn.Transformer does not support {}", option); };
+  const auto has_no = [](const char* option) {
+    return fmt::format("PyTorch's nn.Transformer does not support {}", option);
+  };
   EXPECT_EQ(refused([](ModelConfig& c) { c.norm_kind = NormKind::rms; }), has_no("model.norm_kind = rms"));
   EXPECT_EQ(refused([](ModelConfig& c) { c.activation = FeedForwardActivation::glu; }),
             has_no("model.activation = glu"));
