@@ -25,7 +25,7 @@ struct BatchConfig {
     v("rows", rows, "target rows (tokens) per block, the unit of work; cannot change during a run", OnResume::order);
     v("source_rows", source_rows, "source rows per block; 0 = rows * source length / target length", OnResume::order);
     v("blocks", blocks, "blocks per optimizer step, divided among the data-parallel ranks", OnResume::retrains);
-    v("tokens", tokens, "target tokens per optimizer step, which determine the number of blocks; 0 = use batch.blocks");
+    v("tokens", tokens, "target tokens per optimizer step; sets the number of blocks; 0 = use batch.blocks");
     v("look_ahead", look_ahead, "number of upcoming pairs among which a block chooses its next pair", OnResume::order);
     v("page", page, "pairs per page; pages are shuffled first, then pairs within a window of pages", OnResume::order);
     v("window", window, "number of pages whose pairs are shuffled together, divided among the blocks of a step",

@@ -62,9 +62,10 @@ class Side {  // one side of a shard
     offsets_.read(static_cast<uint64_t>(first), values.size(), values.data());
     for (size_t i = 0; i + 1 < values.size(); ++i)
       if (values[i + 1] <= values[i] || values[i + 1] - values[i] > kMaxSentence || values[i + 1] > ids_.size())
-        fail(ErrorKind::data, fmt::format("{}: offsets {} and {} are {} and {}, which do not bound a sentence",
-                                          offsets_.name(), first + static_cast<int64_t>(i),
-                                          first + static_cast<int64_t>(i) + 1, values[i], values[i + 1]));
+        fail(ErrorKind::data,
+             fmt::format("{}: offsets {} and {} are {} and {}, but these cannot be the start and end of a sentence",
+                         offsets_.name(), first + static_cast<int64_t>(i), first + static_cast<int64_t>(i) + 1,
+                         values[i], values[i + 1]));
     return values;
   }
 

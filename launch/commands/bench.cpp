@@ -55,9 +55,9 @@ bool parse(const std::vector<std::string>& args, std::string& file, BenchOptions
   options.add("cuda_graph", into.config.train.cuda_graph,
               "whether to replay steps as CUDA graphs on GPUs: auto, true or false; see train.cuda_graph");
   options.add("tune_gemm", into.config.train.tune_gemm,
-              "on GPUs, first time the algorithms of each matrix product, and use the fastest; see train.tune_gemm");
+              "on GPUs, measure the algorithms of each matrix product, and use the fastest; see train.tune_gemm");
   options.add("vocabulary", into.vocabulary, "size of each vocabulary; 0 = size in --config, or 8000 without --config");
-  options.add("seconds", into.seconds, "total time for measurements in seconds; each measurement runs at least once");
+  options.add("seconds", into.seconds, "total time for all measurements, in seconds; each of them runs at least once");
   options.add("json", into.json, "print JSON");
   options.add("machine", into.machine, "print the measurements as a .cfg file for `weft plan --machine`");
   options.show_first({"config", "device", "precision", "seconds", "json", "machine"});

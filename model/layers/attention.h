@@ -105,7 +105,7 @@ class CrossAttention {
 
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const AttentionRows& rows, const Tensor& y,
                      Saved* saved) const;
-  // d_x may be d_y. Adds this rank's part to d_encoder_output, f32, which its owner must all-reduce over tp.
+  // d_x may be d_y. Adds this rank's part to d_encoder_output (f32). The caller must all-reduce that over tp.
   void backward(Pass& p, const Tensor& d_y, const AttentionRows& rows, const Saved& saved, const InputGradient& d_x,
                 const Tensor& d_encoder_output) const;
   void fill_cache(Pass& p, const Tensor& encoder_output, const KeyValueCache& cache) const;

@@ -18,7 +18,8 @@ enum class NormKind : uint8_t {
 };
 
 constexpr EnumNames<NormKind, 2> enum_names(NormKind) { return {{{"layer", NormKind::layer}, {"rms", NormKind::rms}}}; }
-inline constexpr const char* kNormKindHelp = "kind of norm: layer = LayerNorm; rms = RMSNorm, without mean and bias";
+inline constexpr const char* kNormKindHelp =
+    "kind of norm: layer = LayerNorm; rms = RMSNorm, which subtracts no mean and has no bias";
 
 struct NormFormula {
   bool centred;   // m = mean(x); otherwise m = 0, and no mean is saved for backward

@@ -31,7 +31,8 @@ std::string space_around(std::string_view text, Matches matches) {
   return out;
 }
 
-// If two adjacent characters match, puts `before`, the pair with a space in between, and `after`. Pairs do not overlap.
+// Replaces two adjacent characters that match by `before`, the two with a space in between, and `after`. Pairs do not
+// overlap.
 template <typename Matches>
 std::string space_out(std::string_view text, Matches matches, const char* before, const char* after) {
   std::string out;

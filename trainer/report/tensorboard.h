@@ -1,9 +1,9 @@
 // trainer/report/tensorboard.h: writes log.jsonl (docs/formats/log-format.md) to an event file for TensorBoard.
 //
-// The event file can be computed from the log, so it is never resumed. Instead, each start of a run cuts off the log at
-// the first step to repeat, writes the log to a new event file, and then appends new events. Each event file begins
-// with a session start at step 0, which makes an open TensorBoard discard earlier events. docs/monitoring.md lists the
-// tags. The format is TFRecord frames around Event messages (tensorflow/core/util/event.proto).
+// The event file is never continued, because it can be computed from the log. Instead, each start of a run cuts off the
+// log at the first step to repeat, writes the log to a new event file, and then appends new events. Each event file
+// begins with a session start at step 0, which makes an open TensorBoard discard earlier events. docs/monitoring.md
+// lists the tags. The format is TFRecord frames around Event messages (tensorflow/core/util/event.proto).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

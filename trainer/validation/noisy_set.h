@@ -1,6 +1,7 @@
 // trainer/validation/noisy_set.h: reads a packed set and adds noise to the source text (data/noise/noise.h).
 //
-// Shards contain tokens, so the sources are decoded, changed and encoded again at the start. Targets are unchanged.
+// Shards contain tokens, so at its start a run decodes the sources, changes them, and encodes them again. Targets are
+// unchanged.
 #pragma once
 
 #include <cstdint>

@@ -205,9 +205,12 @@ TEST_F(ShardTest, NamesTheDatasetWithWrongContent) {
   expect_refused(with_target({9, 3}, {0, 1, 3, 6}), {"hand.h5", "target_pieces", "2 elements", "6"});
   expect_refused(with_target(ids, {1, 1, 3, 6}), {"hand.h5", "target_offsets", "starts with 1"});
   expect_refused(with_target(ids, {0, 1, 3, 5}), {"hand.h5", "target_offsets", "ends with 5"});
-  expect_refused(with_target(ids, {0, 4, 3, 6}), {"hand.h5", "target_offsets", "do not bound a sentence"});
-  expect_refused(with_target(ids, {0, 3, 3, 6}), {"hand.h5", "target_offsets", "do not bound a sentence"});
-  expect_refused(with_target(ids, {0, UINT64_MAX, 3, 6}), {"hand.h5", "target_offsets", "do not bound a sentence"});
+  expect_refused(with_target(ids, {0, 4, 3, 6}),
+                 {"hand.h5", "target_offsets", "cannot be the start and end of a sentence"});
+  expect_refused(with_target(ids, {0, 3, 3, 6}),
+                 {"hand.h5", "target_offsets", "cannot be the start and end of a sentence"});
+  expect_refused(with_target(ids, {0, UINT64_MAX, 3, 6}),
+                 {"hand.h5", "target_offsets", "cannot be the start and end of a sentence"});
 }
 
 TEST_F(ShardTest, RefusesMissingAndForeignDatasetsAndVersions) {
