@@ -16,6 +16,7 @@
 #include "launch/mpi_environment.h"
 #include "launch/options/help_format.h"
 #include "launch/report.h"
+#include "launch/shared_cores.h"
 #include "parallel/mpi/session.h"
 #include "parallel/placement/cores.h"
 #include "tensor/context.h"
@@ -96,6 +97,7 @@ int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSessi
 }  // namespace
 
 int main(int argc, char** argv) {
+  limit_spinning(argv);
   std::signal(SIGXFSZ, SIG_IGN);  // so that exceeding `ulimit -f` is an error like a full disk
   keep_closed_streams_closed();
   std::unique_ptr<MpiSession> mpi;

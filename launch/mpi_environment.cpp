@@ -59,6 +59,8 @@ void prepare_mpi_environment() {
   if (std::getenv("PMIX_RANK") == nullptr) setenv("OMPI_MCA_ess_singleton_isolated", "1", kKeepUsers);
   // Containers forbid processes to read each other's memory. Without this setting, Open MPI warns of it on each rank.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", kKeepUsers);
+  // A rank that waits leaves its core to others. On a busy machine, polling ranks would wait many times longer.
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", kKeepUsers);
   if (const int size = number_in("OMPI_COMM_WORLD_SIZE"); size > 0 && size == number_in("OMPI_COMM_WORLD_LOCAL_SIZE")) {
     // All ranks are on this host, so shared memory is enough and no rank listens on a network.
     setenv("OMPI_MCA_pml", "ob1", kKeepUsers);
