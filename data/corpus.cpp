@@ -10,6 +10,7 @@
 #include "data/atomic_file.h"
 #include "data/regular_file.h"
 #include "data/sha256.h"
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -206,6 +207,17 @@ std::map<std::string, std::string> read_tokenizers(const std::string& folder, co
                                         folder, *name));
   }
   return files;
+}
+
+std::vector<std::string> read_references(const std::string& folder, const Manifest& m) {
+  if (m.references_sha256.empty()) return {};
+  const std::string path = folder + "/" + kReferencesFile, text = read_file(path);
+  const std::vector<std::string_view> lines = split_lines(text);
+  if (sha256_of(text) != m.references_sha256 || std::ssize(lines) != m.num_pairs)
+    fail(ErrorKind::data, fmt::format("{} is damaged or was replaced: restore it from an intact copy, or pack the corpus "
+                                      "again",
+                                      path));
+  return {lines.begin(), lines.end()};
 }
 
 }  // namespace weft

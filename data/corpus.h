@@ -53,4 +53,7 @@ class Corpus {
 // SHA-256 differs from the manifest's.
 std::map<std::string, std::string> read_tokenizers(const std::string& folder, const Manifest& manifest);
 
+// Returns the raw targets of the pairs, or nothing if the corpus stores none. Throws a data Error if they are damaged.
+std::vector<std::string> read_references(const std::string& folder, const Manifest& manifest);
+
 }  // namespace weft

@@ -3,8 +3,11 @@
 
 #include <sentencepiece_processor.h>
 
+#include <utility>
+
 #include "data/atomic_file.h"
 #include "data/batch.h"
+#include "data/text/invisible.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 
@@ -12,6 +15,7 @@ namespace weft {
 
 struct Tokenizer::Impl {
   sentencepiece::SentencePieceProcessor processor;
+  std::vector<std::string> surfaces;  // the text of each piece; empty for control pieces
 };
 
 namespace {
@@ -20,12 +24,25 @@ void check(const sentencepiece::util::Status& status) {
   if (!status.ok()) fail(ErrorKind::data, fmt::format("SentencePiece: {}", status.error_message()));
 }
 
+uint8_t byte_named(const std::string& piece) {  // such as <0xE6>
+  return static_cast<uint8_t>(std::stoi(piece.substr(3, 2), nullptr, 16));
+}
+
 void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
   if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
   fail(ErrorKind::data,
        fmt::format("tokenizer {} has the ids {}, {}, {} for unknown, begin and end of sentence, but these must be {}, "
                    "{}, {}; train it with --unk_id=0 --bos_id=1 --eos_id=2, or let `weft pack` train a tokenizer",
                    model_file, p.unk_id(), p.bos_id(), p.eos_id(), SpecialIds::unk, SpecialIds::bos, SpecialIds::eos));
+}
+
+std::string surface_of(const sentencepiece::SentencePieceProcessor& p, int32_t id) {
+  constexpr std::string_view kSpace = "\u2581";
+  std::string piece = p.IdToPiece(id);
+  if (p.IsControl(id)) return "";
+  if (p.IsByte(id)) return std::string(1, static_cast<char>(byte_named(piece)));
+  for (size_t at = 0; (at = piece.find(kSpace, at)) != std::string::npos;) piece.replace(at, kSpace.size(), " ");
+  return piece;
 }
 
 std::string as_one_line(const std::string& text) {
@@ -55,6 +72,7 @@ Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Imp
   }
   if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
   check_special_ids(impl_->processor, model_file);
+  for (int32_t id = 0; id < size(); ++id) impl_->surfaces.push_back(surface_of(impl_->processor, id));
 }
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
@@ -62,6 +80,7 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 int64_t Tokenizer::size() const { return impl_->processor.GetPieceSize(); }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
+  if (has_invisible(text)) return encode(without_invisible(text));
   std::vector<int> ids;
   check(impl_->processor.Encode({text.data(), text.size()}, &ids));
   return ids;
@@ -69,12 +88,13 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
 
 // Encodes the text and joins its pieces. A byte piece has a name like <0xE6>, and becomes the byte that it names.
 std::string Tokenizer::normalise(std::string_view text) const {
+  if (has_invisible(text)) return normalise(without_invisible(text));
   std::vector<std::string> pieces;
   check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
   std::string all;
   for (const std::string& piece : pieces) {
     if (is_byte(impl_->processor.PieceToId(piece))) {
-      all += static_cast<char>(std::stoi(piece.substr(3, 2), nullptr, 16));
+      all += static_cast<char>(byte_named(piece));
     } else {
       all += piece;
     }
@@ -89,6 +109,19 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
   return as_one_line(text);
 }
 
+bool Tokenizer::spells(const std::vector<int32_t>& ids, std::string_view text) const {
+  bool first = true;
+  for (const int32_t id : ids) {
+    std::string_view surface = impl_->surfaces[static_cast<size_t>(id)];
+    if (id == SpecialIds::unk) return false;
+    if (surface.empty()) continue;
+    if (std::exchange(first, false) && surface.front() == ' ') surface.remove_prefix(1);
+    if (!text.starts_with(surface)) return false;
+    text.remove_prefix(surface.size());
+  }
+  return text.empty();
+}
+
 std::string Tokenizer::piece(int32_t id) const {
   if (id < 0 || id >= size()) fail(ErrorKind::internal, fmt::format("id {} is not in a vocabulary of {}", id, size()));
   return impl_->processor.IdToPiece(id);
@@ -101,7 +134,11 @@ bool Tokenizer::is_tag(int32_t id) const {
   return p.IsControl(id) && id != SpecialIds::bos && id != SpecialIds::eos && id != p.pad_id();
 }
 
+bool Tokenizer::is_padding(int32_t id) const { return id == impl_->processor.pad_id(); }
+
 bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); }
+
+uint8_t Tokenizer::byte_of(int32_t id) const { return byte_named(piece(id)); }
 
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target) {
   if (source.empty() != target.empty())

@@ -15,8 +15,13 @@
 
 namespace weft {
 
-std::string find_checkpoint(Communicator& world, const std::string& path) {
-  return lines_of_rank0(world, [&] { return std::vector{resolve_checkpoint(path)}; }).front();
+CheckpointLease find_checkpoint(Communicator& world, const std::string& path) {
+  CheckpointLease lease;
+  lease.folder = lines_of_rank0(world, [&] {
+                   lease = lease_checkpoint(path);
+                   return std::vector{lease.folder};
+                 }).front();
+  return lease;
 }
 
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config) {
@@ -72,8 +77,8 @@ Mesh mesh_for_use(const ModelRequest& request, const RunConfig& config, Communic
   const RankDevice own = choose_device(request.device, config.parallel.share_gpu, world);
   place_ranks(config.parallel.bind, own, world);
   if (world.is_main_rank() && !request.quiet) {
-    if (own.device == Device::cuda) fmt::print(stderr, "weft: computing on {}\n", device_properties(own.device).name);
-    if (!own.remark.empty() && has_nvidia_driver()) fmt::print(stderr, "weft: computing on CPUs: {}\n", own.remark);
+    if (own.device == Device::cuda) print_note("weft: computing on {}\n", device_properties(own.device).name);
+    if (!own.remark.empty() && has_nvidia_driver()) print_note("weft: computing on CPUs: {}\n", own.remark);
   }
   return Mesh(world, config.parallel, own);
 }

@@ -14,8 +14,9 @@ inline constexpr const char* kCheckpointSentence = "folder of a run (its best ch
 inline constexpr const char* kRawWeightsSentence =
     "use the raw weights of the checkpoint instead of their moving average (train.ema)";
 
-// Returns the step folder of `path`. Rank 0 resolves links for all ranks, because links may change in the meantime.
-std::string find_checkpoint(Communicator& world, const std::string& path);
+// Returns the step folder of `path`. Rank 0 resolves links for all ranks, because links may change in the meantime, and
+// alone holds the lease.
+CheckpointLease find_checkpoint(Communicator& world, const std::string& path);
 
 // Reads the configuration saved in the folder. Error of kind checkpoint if the configuration or a tokenizer is damaged.
 void apply_cfg_of_checkpoint(const std::string& folder, RunConfig& config);

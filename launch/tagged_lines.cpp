@@ -25,6 +25,11 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
     : all_{.text = "", .tag = tags.tag, .target_tag = tags.target_tag, .prefix = target_prefix}, names_(columns) {
   if (columns.empty()) return;
   for (const std::string& name : split_at_commas(columns)) {
+    if (may_have_more_) fail(ErrorKind::usage, fmt::format("--columns {}: nothing may follow ...", columns));
+    if (name == "...") {
+      may_have_more_ = true;
+      continue;
+    }
     const auto* found = std::ranges::find(kColumns, name, [](const auto& column) { return std::string(column.first); });
     const auto refuse = [&](const char* why) {
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' {}", columns, printable(name), why));
@@ -32,7 +37,7 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
     if (found == kColumns.end())
       refuse(
           "is not a column; give source, tag, target-tag, prefix, and - for a column to skip, in the order of the "
-          "columns");
+          "columns, and ... at the end to skip the rest");
     const Member member = found->second;
     if (member && std::ranges::find(columns_, member) != columns_.end()) refuse("is given twice");
     if (member && !(all_.*member).empty()) refuse("is also set by an option for all lines; leave out that option");
@@ -49,11 +54,12 @@ TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
     return parsed;
   }
   const std::vector<std::string_view> values = split(line, '\t');
-  if (values.size() < columns_.size())
+  const bool too_many = values.size() > columns_.size();
+  if (values.size() < columns_.size() || (too_many && !may_have_more_))
     fail(ErrorKind::data,
-         fmt::format("standard input, line {}: found {}, but --columns {} needs {}, separated by tabs", number,
+         fmt::format("standard input, line {}: found {}, but --columns {} needs {}, separated by tabs{}", number,
                      values.size() == 1 ? "one column" : fmt::format("{} columns", values.size()), names_,
-                     columns_.size()));
+                     columns_.size(), too_many ? "; to skip further columns, end --columns with ,..." : ""));
   for (size_t i = 0; i < columns_.size(); ++i)
     if (columns_[i]) parsed.*columns_[i] = values[i];
   return parsed;

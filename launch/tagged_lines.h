@@ -12,12 +12,13 @@ namespace weft {
 
 class TaggedLines {
  public:
-  // `columns` lists the names of a line's columns, separated by commas: source, tag, target-tag, prefix, and - for a
-  // column to skip. If `columns` is empty, a line contains only the source. Error of kind usage if a name is unknown or
-  // given twice, if `source` is missing, or if an option already sets a column's value for all lines.
+  // `columns` lists the names of a line's columns, separated by commas: source, tag, target-tag, prefix, - for a
+  // column to skip, and ... at the end to skip all further columns. If `columns` is empty, a line contains only the
+  // source. Error of kind usage if a name is unknown or given twice, if `source` is missing, or if an option already
+  // sets a column's value for all lines.
   TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns);
 
-  // Splits a line into columns. Error of kind data if there are too few. `number` is the line's number, from 1.
+  // Splits a line into columns. Error of kind data if their number is wrong. `number` is the line's number, from 1.
   TaggedLine parse(const std::string& line, int64_t number) const;
 
   // Makes the checks of parse(), and also refuses tags that the tokenizers lack and prefixes that are too long.
@@ -27,6 +28,7 @@ class TaggedLines {
   TaggedLine all_;  // values that apply to every line
   std::string names_;
   std::vector<std::string TaggedLine::*> columns_;  // null: skipped
+  bool may_have_more_ = false;                      // "..." ends --columns
 };
 
 }  // namespace weft

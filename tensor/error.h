@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,12 @@ class Error : public std::runtime_error {
 inline void require(bool ok, ErrorKind kind, const char* message,
                     std::source_location where = std::source_location::current()) {
   if (!ok) throw Error(kind, message, where);
+}
+
+// Prints a note for the user to standard error. Never throws, because a closed or full stream must not end a command.
+template <typename... T>
+void print_note(fmt::format_string<T...> format, T&&... values) {
+  std::fputs(fmt::format(format, std::forward<T>(values)...).c_str(), stderr);
 }
 
 // Makes text from a file safe for a message: escapes unprintable characters (\n, \x1b), and truncates the text to

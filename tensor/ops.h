@@ -336,11 +336,15 @@ struct GatherRows {
 struct ScatterRows {
   Tensor x, rows, y;
 };
-struct TopK {  // finds the k largest of a row's first `valid` columns, largest first, then lower column first
-  Tensor x;    // [R, V]
+// Finds the k largest of a row's first `valid` columns, largest first, then lower column first. With `classes`, a
+// column counts as -inf in row r unless bit classes[column] of allowed[r] is set.
+struct TopK {
+  Tensor x;  // [R, V]
   int64_t valid = 0;
   Tensor values;   // [R, k] out f32
   Tensor columns;  // [R, k] out i32
+  Tensor classes;  // [V] i32, 0 to 31, or empty
+  Tensor allowed;  // [R] i32; empty without classes
 };
 
 // Lists each op: its function, its arguments, and the part of a training step to which its time counts.

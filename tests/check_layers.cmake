@@ -34,7 +34,7 @@ set(rooms
   model/layers       "^model/(config|pass|parameters/.*)[.]h$"
   model/decoding     "^model/(transformer|pass)[.]h$"
   trainer/optimizer  "^$"
-  trainer/config     "^trainer/optimizer/.*[.]h$"
+  trainer/config     "^trainer/(optimizer/.*|metrics/bleu)[.]h$"
   trainer/metrics    "^trainer/version[.]h$"
   trainer/display    "^$"
   trainer/report     "^trainer/display/.*[.]h$"

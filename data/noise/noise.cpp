@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/noise/slips.h"
-#include "data/text/letter_case.h"
+#include "data/noise/letter_case.h"
 #include "data/text/unicode.h"
 #include "tensor/random.h"
 

@@ -20,6 +20,7 @@ constexpr const char* kWorking = ".packing";
 
 std::set<std::string> files_of(const Manifest& manifest) {
   std::set<std::string> files = {manifest.source_tokenizer, manifest.target_tokenizer};
+  if (!manifest.references_sha256.empty()) files.insert(kReferencesFile);
   for (const ShardEntry& shard : manifest.shards) files.insert(shard.file);
   return files;
 }
@@ -32,7 +33,7 @@ void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
   if (existing != ExistingCorpus::refuse || !fs::is_directory(folder) || fs::exists(folder / kWorking)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name == "tokenizer.model" || name == "source.model" || name == "target.model" ||
+    if (name == "tokenizer.model" || name == "source.model" || name == "target.model" || name == kReferencesFile ||
         (name.starts_with("shard-") && name.ends_with(".h5")))
       fail(ErrorKind::usage,
            fmt::format("{} contains {}, which packing might replace: use a different --output, or --overwrite",

@@ -14,6 +14,7 @@
 #include "data/packing/duplicates.h"
 #include "data/packing/pair_scan.h"
 #include "data/packing/pair_tags.h"
+#include "data/packing/references.h"
 #include "data/packing/train_tokenizer.h"
 #include "data/sha256.h"
 #include "data/shards/shard.h"
@@ -55,6 +56,7 @@ void check_options(const PackOptions& o) {
   };
   at_least("--vocab-size", o.vocab_size, 4);
   at_least("--show-dropped", o.show_dropped, 0);
+  at_least("--show-changed", o.show_changed, 0);
   at_least("--shard-pairs", o.shard_pairs, 1);
   at_least("--training-lines", o.training_lines, 2);
   at_least("--threads", o.threads, 1);
@@ -199,8 +201,12 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
 // SHA-256 and the disk do not delay the next shard.
 class ShardSequence {
  public:
-  ShardSequence(const PackFolder& folder, Manifest manifest, int64_t shard_pairs)
-      : folder_(folder), shard_pairs_(shard_pairs), manifest_(std::move(manifest)), builder_(empty_shard()) {}
+  ShardSequence(const PackFolder& folder, Manifest manifest, const PackOptions& options)
+      : folder_(folder),
+        shard_pairs_(options.shard_pairs),
+        manifest_(std::move(manifest)),
+        builder_(empty_shard()),
+        references_(options) {}
 
   void add(const PairIds& pair) {
     builder_.add(pair);
@@ -209,9 +215,12 @@ class ShardSequence {
     if (builder_.num_pairs() == shard_pairs_) write();
   }
 
+  References& references() { return references_; }
+
   const Manifest& finish() {
     if (builder_.num_pairs() > 0) write();
     take_written();
+    manifest_.references_sha256 = references_.write(folder_);
     return manifest_;
   }
 
@@ -253,6 +262,7 @@ class ShardSequence {
   int64_t shard_pairs_;
   Manifest manifest_;
   ShardBuilder builder_;
+  References references_;
   size_t next_number_ = manifest_.shards.size();
   std::future<ShardEntry> written_;  // one at a time; the last member, because its destructor must wait first
 };
@@ -265,8 +275,10 @@ EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& fold
                              .duplicates = std::move(text.duplicates),
                              .variants = variants.get(),
                              .show_dropped = options.show_dropped,
+                             .show_changed = options.show_changed,
                              .documents = options.documents,
-                             .threads = options.threads};
+                             .threads = options.threads,
+                             .on_target = shards.references().sink()};
   const auto encoded = [&](int64_t lines) { progress("encoding", lines, text.num_lines); };
   if (!options.shuffle)
     return encode_pairs(
@@ -359,7 +371,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   Manifest start = append ? before : tokenizers.manifest();
   start.columns = columns_of(options.text);
   start.variants = variants_of(options.variants);
-  ShardSequence shards(folder, start, options.shard_pairs);
+  ShardSequence shards(folder, start, options);
   const EncodeCounts counts = encode_to_shards(options, folder, tokenizers, std::move(text), shards, progress);
   if (counts.kept == 0)
     fail(ErrorKind::data,
@@ -374,7 +386,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
     summary.bytes += static_cast<int64_t>(std::filesystem::file_size(folder.working(manifest.shards[i].file)));
   const Creation creation = creation_of(options, counts);
   if (append)
-    folder.append(manifest, first, creation);
+    folder.append(manifest, first, creation), remove_references(options.output, before);
   else
     folder.commit(manifest, creation);
   return summary;

@@ -29,6 +29,7 @@ struct PackOptions {
   VariantOptions variants;
   int64_t documents = 0;     // max tokens per side of joined sentences; 0 = sentences are not joined
   int64_t show_dropped = 0;  // pairs shown in the summary per fault
+  int64_t show_changed = 0;  // texts shown in the summary per side and kind of change
   int64_t shard_pairs = 100'000;
   uint64_t seed = 1;
   bool shuffle = true;

@@ -26,6 +26,7 @@ struct Chunk {
 
 struct EncodedPair {
   int64_t number = 0;
+  std::string target;  // raw; only for EncodeOptions::on_target
   bool begins_document = false;
   PairIds ids;
 };
@@ -58,7 +59,17 @@ int64_t count_words(const std::string& line) {
 
 bool is_border(const TextPair& pair) { return trim(pair.source).empty() && trim(pair.target).empty(); }
 
-void count(const std::string& line, const std::vector<int32_t>& ids, const Tokenizer& tokenizer, SideCounts& counts) {
+EncodeCounts counts_of(const EncodeOptions& options) {
+  EncodeCounts counts;
+  counts.dropped = Drops(options.show_dropped);
+  counts.source.changed = counts.target.changed = TextChanges(options.show_changed);
+  return counts;
+}
+
+void count(const std::string& line, const std::vector<int32_t>& ids, const Tokenizer& tokenizer, int64_t number,
+           SideCounts& counts) {
+  if (const std::optional<TextChange> change = text_change(line, ids, tokenizer))
+    counts.changed.add(*change, {number, line, tokenizer.decode(ids)});
   counts.words += count_words(line);
   counts.tokens += static_cast<int64_t>(ids.size());
   for (const int32_t id : ids) {
@@ -74,7 +85,7 @@ class ChunkEncoder {
 
   EncodedChunk encode(const Chunk& chunk) const {
     EncodedChunk out;
-    out.counts.dropped = Drops(options_.show_dropped);
+    out.counts = counts_of(options_);
     for (size_t i = 0; i < chunk.pairs.size(); ++i) {
       const int64_t number = chunk.first + static_cast<int64_t>(i);
       PairIds pair;
@@ -84,7 +95,7 @@ class ChunkEncoder {
         continue;
       }
       if (const std::optional<Fault> fault = encode(chunk.pairs[i], number, pair))
-        out.counts.dropped.add(*fault, number, chunk.pairs[i]);
+        out.counts.dropped.add(*fault, {number, chunk.pairs[i]});
       else if (options_.variants == nullptr)
         keep(chunk.pairs[i], number, std::move(pair), out);
       else
@@ -147,12 +158,13 @@ class ChunkEncoder {
   void keep(const TextPair& text, int64_t number, PairIds pair, EncodedChunk& out) const {
     const size_t limit = static_cast<size_t>(options_.filter.max_length);
     ++out.counts.kept;
-    count(text.source, pair.source, source_, out.counts.source);
-    count(text.target, pair.target, target_, out.counts.target);
+    count(text.source, pair.source, source_, number, out.counts.source);
+    count(text.target, pair.target, target_, number, out.counts.target);
     out.counts.cut += pair.source.size() > limit || pair.target.size() > limit;
     if (pair.source.size() > limit) pair.source.resize(limit);
     if (pair.target.size() > limit) pair.target.resize(limit);
     out.pairs.push_back({.number = number, .begins_document = text.begins_document, .ids = std::move(pair)});
+    if (options_.on_target) out.pairs.back().target = text.raw_target.empty() ? text.target : text.raw_target;
   }
 
   const EncodeOptions& options_;
@@ -160,11 +172,12 @@ class ChunkEncoder {
   const Tokenizer &source_, &target_;
 };
 
-void add_side(SideCounts& sum, const SideCounts& part) {
+void add_side(SideCounts& sum, SideCounts&& part) {
   sum.words += part.words;
   sum.tokens += part.tokens;
   sum.unknown += part.unknown;
   sum.bytes += part.bytes;
+  sum.changed.add(std::move(part.changed));
 }
 
 // Takes encoded chunks in order, joins their pairs if requested, and passes the pairs to the sink.
@@ -172,8 +185,8 @@ class ChunkSink {
  public:
   ChunkSink(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,
             const std::function<void(int64_t, const PairIds&)>& sink)
-      : sink_(sink) {
-    counts_.dropped = Drops(options.show_dropped);
+      : sink_(sink), on_target_(options.on_target) {
+    counts_ = counts_of(options);
     if (options.documents > 0)
       joiner_.emplace(options.documents, source, target,
                       [this](int64_t number, const PairIds& pair) { hand_over(number, pair); });
@@ -183,6 +196,7 @@ class ChunkSink {
 
   void take(EncodedChunk chunk) {
     for (const EncodedPair& pair : chunk.pairs) {
+      if (on_target_) on_target_(pair.target);
       if (joiner_)
         joiner_->add(pair.number, pair.begins_document, pair.ids);
       else
@@ -204,6 +218,7 @@ class ChunkSink {
   }
 
   const std::function<void(int64_t, const PairIds&)>& sink_;
+  const std::function<void(std::string_view)>& on_target_;
   EncodeCounts counts_;
   std::optional<DocumentJoiner> joiner_;
 };
@@ -218,8 +233,8 @@ void EncodeCounts::add(EncodeCounts&& later) {
   borders += later.borders;
   packed += later.packed;
   dropped.add(std::move(later.dropped));
-  add_side(source, later.source);
-  add_side(target, later.target);
+  add_side(source, std::move(later.source));
+  add_side(target, std::move(later.target));
 }
 
 EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source, const Tokenizer& target,

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "data/packing/pair_filter.h"
 #include "data/packing/pair_text.h"
 #include "data/packing/pair_variants.h"
 #include "data/shards/shard.h"
+#include "data/subword/text_changes.h"
 #include "data/tokenizer.h"
 
 namespace weft {
@@ -21,13 +23,16 @@ struct EncodeOptions {
   std::vector<bool> duplicates;            // [pairs], or empty
   const PairVariants* variants = nullptr;  // null: one text per pair
   int64_t show_dropped = 0;                // dropped texts kept per fault
+  int64_t show_changed = 0;                // changed texts kept per side and kind of change
   int64_t documents = 0;  // max tokens per side of joined pairs (document_joiner.h); 0 = pairs are not joined
   int threads = 1;
+  std::function<void(std::string_view)> on_target;  // receives the raw target of each pair kept, in order; may be empty
 };
 
 struct SideCounts {  // counts over the pairs kept, before cutting
   int64_t words = 0, tokens = 0;
   int64_t unknown = 0, bytes = 0;  // tokens for characters that the vocabulary lacks
+  TextChanges changed;
 };
 
 struct EncodeCounts {

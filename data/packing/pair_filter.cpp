@@ -115,18 +115,4 @@ std::string list_of(const Drops& drops, const FilterOptions& options) {
   return list;
 }
 
-void Drops::add(Fault fault, int64_t number, const TextPair& pair) {
-  Kind& kind = kinds_[static_cast<size_t>(fault)];
-  ++kind.count;
-  if (std::ssize(kind.first) < num_kept_texts_) kind.first.push_back({number, pair});
-}
-
-void Drops::add(Drops&& later) {
-  for (size_t i = 0; i < kNumFaults; ++i) {
-    kinds_[i].count += later.kinds_[i].count;
-    for (DroppedPair& pair : later.kinds_[i].first)
-      if (std::ssize(kinds_[i].first) < num_kept_texts_) kinds_[i].first.push_back(std::move(pair));
-  }
-}
-
 }  // namespace weft

@@ -9,6 +9,7 @@
 
 #include "data/packing/pair_text.h"
 #include "data/shards/shard.h"
+#include "data/tally.h"
 #include "data/text/scripts.h"
 #include "tensor/enum_names.h"
 
@@ -77,23 +78,7 @@ struct DroppedPair {
   TextPair text;
 };
 
-class Drops {  // counts the dropped pairs of each fault, and keeps the first few
- public:
-  explicit Drops(int64_t num_kept_texts = 0) : num_kept_texts_(num_kept_texts) {}
-  void add(Fault fault, int64_t number, const TextPair& pair);
-  void add(Drops&& later);  // adds the drops of later pairs
-  int64_t count(Fault fault) const { return of(fault).count; }
-  const std::vector<DroppedPair>& first(Fault fault) const { return of(fault).first; }
-
- private:
-  struct Kind {
-    int64_t count = 0;
-    std::vector<DroppedPair> first;
-  };
-  const Kind& of(Fault fault) const { return kinds_[static_cast<size_t>(fault)]; }
-  int64_t num_kept_texts_;
-  std::array<Kind, kNumFaults> kinds_;
-};
+using Drops = Tally<Fault, kNumFaults, DroppedPair>;
 
 // Returns a text such as "3 dropped (a side is empty), 1 dropped (longer than 250 tokens)".
 std::string list_of(const Drops& drops, const FilterOptions& options);

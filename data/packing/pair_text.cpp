@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "data/text/invisible.h"
 #include "data/text/number.h"
 #include "data/text/split.h"
 #include "data/text/unicode.h"
@@ -13,8 +14,8 @@
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 8> kColumnNames = {"source",     "target",   "weight", "score", "tag",
-                                                          "target-tag", "document", "-"};  // in the order of Column
+constexpr std::array<std::string_view, 9> kColumnNames = {
+    "source", "target", "weight", "score", "tag", "target-tag", "document", "-", "..."};  // in the order of Column
 
 float number_of(std::string_view text, float least, const char* what, const TextReader& reader) {
   text = trim(text);
@@ -32,12 +33,15 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
   for (const std::string& name : split_at_commas(names)) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is not a column; give source, target, weight, score, tag, "
-                                         "target-tag, document and - (for unused columns) in the file's order",
-                                         names, name));
+      fail(ErrorKind::usage,
+           fmt::format("--columns {}: '{}' is not a column; give source, target, weight, score, tag, "
+                       "target-tag, document and - (for unused columns) in the file's order, and ... at the end to skip the rest",
+                       names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is given twice", names, name));
+    if (!columns.empty() && columns.back() == Column::rest)
+      fail(ErrorKind::usage, fmt::format("--columns {}: nothing may follow ...", names));
     columns.push_back(column);
   }
   for (const Column side : {Column::source, Column::target})
@@ -94,6 +98,10 @@ bool PairText::next(TextPair& pair) {
   const bool more = read(inputs_[0], pair);
   for (size_t i = 1; i < inputs_.size(); ++i)
     if (read(inputs_[i], pair) != more) fail_uneven();
+  pair.raw_target.clear();
+  if (more && has_invisible(pair.source)) pair.source = without_invisible(pair.source);
+  if (more && has_invisible(pair.target))
+    pair.raw_target = std::exchange(pair.target, without_invisible(pair.target));
   return more;
 }
 
@@ -123,16 +131,18 @@ void PairText::take(Column column, std::string_view value, const TextReader& tex
 }
 
 void PairText::split(const Input& input, TextPair& pair) {
-  size_t column = 0;
+  const bool may_have_more = input.columns.back() == Column::rest;
+  const size_t wanted = input.columns.size() - (may_have_more ? 1 : 0);
+  size_t found = 0;
   for (const std::string_view value : weft::split(line_, '\t')) {
-    if (column == input.columns.size()) break;
-    take(input.columns[column++], value, input.text, pair);
+    if (found < wanted) take(input.columns[found], value, input.text, pair);
+    ++found;
   }
-  if (column < input.columns.size())
-    fail(ErrorKind::data,
-         fmt::format("{}, line {}: found {}, but --columns {} needs {}, separated by tabs", input.text.path(),
-                     input.text.num_lines(), column == 1 ? "one column" : fmt::format("{} columns", column),
-                     column_names_, input.columns.size()));
+  if (found == wanted || (found > wanted && may_have_more)) return;
+  fail(ErrorKind::data,
+       fmt::format("{}, line {}: found {}, but --columns {} needs {}, separated by tabs{}", input.text.path(),
+                   input.text.num_lines(), found == 1 ? "one column" : fmt::format("{} columns", found), column_names_,
+                   wanted, found > wanted ? "; to skip further columns, end --columns with ,..." : ""));
 }
 
 void PairText::fail_uneven() {

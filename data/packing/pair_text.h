@@ -22,6 +22,7 @@ struct PairFiles {
 
 struct TextPair {
   std::string source, target;
+  std::string raw_target;  // with its invisible characters; empty if it has none
   float weight = 1, score = 0;
   std::string tag, target_tag;   // names of tags with spaces between them, or empty
   bool begins_document = false;  // true if the document column differs from the previous line's
@@ -35,8 +36,9 @@ class PairText {
   // Throws a usage Error for columns that are unknown, given twice or missing, and TextReader's Errors for files.
   explicit PairText(const PairFiles& files);
 
-  // Returns false at the end. Throws a data Error that names the line if the line lacks columns or has an invalid
-  // number, and a data Error with both line counts if the files differ in length.
+  // Returns false at the end. Sides lose their invisible characters (data/text/invisible.h). Throws a data Error that
+  // names the line if the line lacks columns or has an invalid number, and a data Error with both line counts if the
+  // files differ in length.
   bool next(TextPair& pair);
 
   int64_t num_pairs() const;  // read so far
@@ -45,7 +47,7 @@ class PairText {
   std::string name() const;  // names of the files, for messages
 
  private:
-  enum class Column : uint8_t { source, target, weight, score, tag, target_tag, document, none };
+  enum class Column : uint8_t { source, target, weight, score, tag, target_tag, document, none, rest };
   struct Input {
     TextReader text;
     std::vector<Column> columns;  // columns of a line; a single column is the complete line, including tabs

@@ -43,7 +43,18 @@ class LineIterator : public sentencepiece::SentenceIterator {
 }  // namespace
 
 void LineSampler::add(std::string_view line) {
-  if (line.empty() || line.size() > kMaxSentenceBytes) return;
+  while (line.size() > kMaxSentenceBytes) {
+    size_t end = line.rfind(' ', kMaxSentenceBytes);
+    if (end == std::string_view::npos || end == 0)  // a script without spaces
+      for (end = kMaxSentenceBytes; (line[end] & 0xC0) == 0x80;) --end;
+    add_part(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+  add_part(line);
+}
+
+void LineSampler::add_part(std::string_view line) {
+  if (line.empty()) return;
   const uint64_t index = static_cast<uint64_t>(num_seen_++);
   if (static_cast<int64_t>(lines_.size()) < capacity_) {
     lines_.emplace_back(line);

@@ -12,14 +12,16 @@
 namespace weft {
 
 // Draws a uniform sample of lines in bounded memory (reservoir sampling), a pure function of the lines and the seed. It
-// skips lines that SentencePiece would ignore (empty lines, and lines longer than 4,192 bytes).
+// skips empty lines, and divides lines longer than 4,192 bytes, which SentencePiece would ignore, at spaces.
 class LineSampler {
  public:
   LineSampler(int64_t capacity, uint64_t seed) : capacity_(capacity), seed_(seed) {}
-  void add(std::string_view line);
+  void add(std::string_view line);  // REQUIRES: valid UTF-8
   const std::vector<std::string>& lines() const { return lines_; }
 
  private:
+  void add_part(std::string_view part);
+
   int64_t capacity_;
   uint64_t seed_;
   int64_t num_seen_ = 0;

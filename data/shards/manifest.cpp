@@ -173,6 +173,7 @@ Manifest read_manifest(const std::string& folder) {
   m.target_tokens = fields.count("target_pieces");
   m.longest_source = fields.count("longest_source");
   m.longest_target = fields.count("longest_target");
+  if (json.contains("references_sha256")) m.references_sha256 = fields.digest("references_sha256");
   if (m.joint_vocabulary && (m.source_tokenizer_sha256 != m.target_tokenizer_sha256 ||
                              m.source_tokenizer != m.target_tokenizer || m.source_vocabulary != m.target_vocabulary))
     fields.bad("joint_vocabulary", "is true, but the two tokenizers differ");
@@ -212,6 +213,7 @@ void write(const std::string& folder, const Manifest& m, const OrderedJson& crea
                       {"longest_target", m.longest_target},
                       {"shards", shards},
                       {"creation", creation}};
+  if (!m.references_sha256.empty()) json["references_sha256"] = m.references_sha256;
   if (m.columns.weight) json["columns"].push_back("weight");
   if (m.columns.score) json["columns"].push_back("score");
   if (m.variants.count > 0)

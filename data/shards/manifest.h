@@ -54,6 +54,7 @@ struct Manifest {
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens of all variants, without bos and eos
   int64_t longest_source = 0, longest_target = 0;
+  std::string references_sha256;  // of kReferencesFile; empty if the corpus has none
   std::vector<ShardEntry> shards;
   std::string sha256;  // hash of the file that was read; it identifies the corpus
 
@@ -67,6 +68,7 @@ struct Manifest {
 int64_t format_version(PairColumns columns, const Variants& variants);  // the lowest version that supports both
 
 inline constexpr const char* kManifestFile = "manifest.json";
+inline constexpr const char* kReferencesFile = "references.txt";  // raw target of each pair, one per line
 
 Manifest read_manifest(const std::string& folder);  // throws a data Error that names the file and the field
 void write_manifest(const std::string& folder, const Manifest& manifest, const Creation& creation);

@@ -14,6 +14,9 @@ namespace weft {
 enum class Compression : uint8_t { none, gzip, zstd, xz };
 
 Compression compression_of(std::string_view bytes);  // looks at the first six bytes; no text starts like packed data
+// Recognizes other kinds of files by their first 16 bytes: archives, tables, UTF-16. Returns what to tell the user
+// after the file's name ("is a ZIP archive, not text: ..."), or null.
+const char* advice_on_other_format(std::string_view bytes);
 const char* name_of(Compression compression);
 
 struct UnpackError {  // what Decompressor throws

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "data/text/range_table.h"
 #include "data/text/split.h"
 #include "data/text/unicode.h"
 #include "data/text/unicode_scripts.h"
@@ -22,10 +23,8 @@ using unicode_tables::ScriptRange;
 // letter before, is tried first, because neighboring letters are mostly in the same range.
 const ScriptRange* script_range(char32_t c, const ScriptRange* last) {
   if (last && c >= last->first && c <= last->last) return last;
-  const auto after = std::upper_bound(std::begin(kScripts), std::end(kScripts), c,
-                                      [](char32_t value, const ScriptRange& range) { return value < range.first; });
-  if (after == std::begin(kScripts) || c > std::prev(after)->last) return nullptr;
-  return std::prev(after);
+  const ScriptRange* found = range_of(kScripts, c);
+  return found == std::end(kScripts) ? nullptr : found;
 }
 
 }  // namespace
@@ -40,8 +39,8 @@ ScriptSet::ScriptSet(const std::string& names, const char* option) : included_(s
   }
 }
 
-double ScriptSet::foreign_share(std::string_view text) const {
-  int64_t letters = 0, foreign = 0;
+ScriptSet::Letters ScriptSet::count(std::string_view text) const {
+  Letters letters;
   const ScriptRange* range = nullptr;
   for (size_t i = 0; i < text.size();) {
     const CodePoint c = code_point_at(text, i);
@@ -49,10 +48,19 @@ double ScriptSet::foreign_share(std::string_view text) const {
     const ScriptRange* found = script_range(c.value, range);
     if (!found) continue;
     range = found;
-    ++letters;
-    foreign += !included_[static_cast<size_t>(found->script)];
+    ++(included_[static_cast<size_t>(found->script)] ? letters.own : letters.foreign);
   }
-  return letters == 0 ? 0.0 : static_cast<double>(foreign) / static_cast<double>(letters);
+  return letters;
+}
+
+double ScriptSet::share(std::string_view text) const {
+  const Letters n = count(text);
+  return n.own == 0 ? 0.0 : static_cast<double>(n.own) / static_cast<double>(n.own + n.foreign);
+}
+
+double ScriptSet::foreign_share(std::string_view text) const {
+  const Letters n = count(text);
+  return n.foreign == 0 ? 0.0 : static_cast<double>(n.foreign) / static_cast<double>(n.own + n.foreign);
 }
 
 }  // namespace weft

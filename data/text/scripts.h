@@ -1,6 +1,7 @@
 // data/text/scripts.h: measures in which scripts a text is written (Unicode's property Script).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,17 @@ class ScriptSet {
   // that names `option` and lists the known names.
   ScriptSet(const std::string& names, const char* option);
 
-  // Returns the share of the text's letters (category L) that belong to other scripts, or 0 if it contains no letters.
-  // Letters shared by several scripts, such as the Japanese long-vowel sign, do not count.
+  // Both return a share of the text's letters (category L), or 0 without letters: of those that belong to these scripts,
+  // and of the others. Letters shared by several scripts, such as the Japanese long-vowel sign, do not count.
+  double share(std::string_view text) const;
   double foreign_share(std::string_view text) const;
 
  private:
+  struct Letters {
+    int64_t own = 0, foreign = 0;
+  };
+  Letters count(std::string_view text) const;
+
   std::vector<bool> included_;  // by script number; the last entry is for all unnamed scripts
 };
 

@@ -1,10 +1,14 @@
 // data/text/text_reader.cpp: reads lines of plain and packed text.
 #include "data/text/text_reader.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -17,42 +21,83 @@
 namespace weft {
 namespace {
 
-constexpr size_t kMaxLine = 1 << 20;
+constexpr size_t kMaxLine = 16 << 20;
 constexpr int64_t kBuffer = 256 << 10;
+constexpr size_t kMagicBytes = 16;  // enough to recognize any kind of file
+
+int open_text(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) fail(ErrorKind::data, fmt::format("there is no file {}", path));
+  if (std::filesystem::is_directory(status)) fail(ErrorKind::data, fmt::format("{} is a folder: give a file", path));
+  if (!std::filesystem::is_regular_file(status))
+    fail(ErrorKind::data,
+         fmt::format("{} is not a regular file: save the text in a file, because it is read twice", path));
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  return file;
+}
 
 }  // namespace
 
 struct TextReader::Impl {
-  explicit Impl(std::string name) : path(std::move(name)), packed(kBuffer), buffer(kBuffer) {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) fail(ErrorKind::data, fmt::format("there is no file {}", path));
-    if (std::filesystem::is_directory(status)) fail(ErrorKind::data, fmt::format("{} is a folder: give a file", path));
-    if (!std::filesystem::is_regular_file(status))
-      fail(ErrorKind::data,
-           fmt::format("{} is not a regular file: save the text in a file, because it is read twice", path));
-    size = static_cast<int64_t>(std::filesystem::file_size(path));
-    file.open(path, std::ios::binary);
-    if (!file) fail(ErrorKind::data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-    read_packed();
-    compression = compression_of(unread);
-    if (compression != Compression::none) decompressor = make_decompressor(compression);
+  Impl(int descriptor, std::string name) : path(std::move(name)), file(descriptor), packed(kBuffer), buffer(kBuffer) {
+    struct stat status;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) size = status.st_size;
   }
+  ~Impl() { close(file); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   void read_packed() {  // leaves `unread` empty at the end of the file
-    file.read(packed.data(), kBuffer);
-    if (file.bad()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-    unread = {packed.data(), static_cast<size_t>(file.gcount())};
-    num_read += file.gcount();
+    ssize_t count = 0;
+    while (!ended && (count = read(file, packed.data() + unread.size(), kBuffer - unread.size())) < 0)
+      if (errno != EINTR)
+        fail(ErrorKind::io, fmt::format("{} cannot be read to its end: {}", path, std::strerror(errno)));
+    ended = count == 0;  // the end of a terminal's input must not be read twice
+    unread = {packed.data(), unread.size() + static_cast<size_t>(count)};
+    num_read += count;
+  }
+
+  // A pipe may give the first bytes one by one.
+  bool is_recognizable() const {
+    return ended || unread.size() >= kMagicBytes || unread.find('\n') != std::string_view::npos;
+  }
+
+  void recognize() {
+    while (!is_recognizable()) read_packed();
+    if (const char* advice = advice_on_other_format(unread)) fail(ErrorKind::data, fmt::format("{} {}", path, advice));
+    compression = compression_of(unread);
+    if (compression != Compression::none) decompressor = make_decompressor(compression);
+    recognized = true;
   }
 
   bool refill() {  // returns false at the end of the text
     begin = end = 0;
+    if (!recognized) recognize();
     if (unread.empty()) read_packed();
     if (decompressor) return unpack_some();
     std::swap(buffer, packed);
     end = std::exchange(unread, {}).size();
     return end > 0;
+  }
+
+  bool has_input() const {
+    pollfd input{.fd = file, .events = POLLIN, .revents = 0};
+    return ended || poll(&input, 1, 0) != 0;
+  }
+
+  bool ready() {
+    while (!recognized && !is_recognizable()) {
+      if (!has_input()) return false;
+      read_packed();
+    }
+    for (;;) {
+      if (std::memchr(buffer.data() + begin, '\n', end - begin) != nullptr || partial.size() > kMaxLine) return true;
+      if (unread.empty() && !has_input()) return false;
+      partial.append(buffer.data() + begin, end - begin);
+      if (!refill()) return true;
+    }
   }
 
   bool unpack_some() {
@@ -77,8 +122,8 @@ struct TextReader::Impl {
   }
 
   bool read_raw(std::string& line) {
-    line.clear();
-    bool any = false;
+    line = std::exchange(partial, {});
+    bool any = !line.empty();
     while (begin < end || refill()) {
       any = true;
       const char* start = buffer.data() + begin;
@@ -87,7 +132,7 @@ struct TextReader::Impl {
       if (line.size() + length > kMaxLine) {
         ++num_lines;
         fail(ErrorKind::data,
-             fmt::format("{}, line {}: the line is longer than 1 MiB; put one sentence on each line", path, num_lines));
+             fmt::format("{}, line {}: the line is longer than 16 MiB; put one sentence on each line", path, num_lines));
       }
       line.append(start, length);
       begin += length + (newline ? 1 : 0);
@@ -99,15 +144,23 @@ struct TextReader::Impl {
 
   std::string path;
   int64_t size = 0, num_lines = 0, num_read = 0;
-  std::ifstream file;
+  int file;
+  bool recognized = false, ended = false;
   Compression compression = Compression::none;
   std::unique_ptr<Decompressor> decompressor;  // null for plain text
-  std::vector<char> packed, buffer;            // bytes of the file; bytes of the text
+  std::vector<char> packed, buffer;            // contents of the file; text
   std::string_view unread;                     // the unread part of `packed`
-  size_t begin = 0, end = 0;
+  size_t begin = 0, end = 0;                   // the unread part of `buffer`
+  std::string partial;                         // the start of a line, from which ready() has removed it
 };
 
-TextReader::TextReader(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}
+TextReader::TextReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TextReader::TextReader(const std::string& path) : TextReader(std::make_unique<Impl>(open_text(path), path)) {
+  impl_->recognize();
+}
+TextReader TextReader::standard_input() {
+  return TextReader(std::make_unique<Impl>(dup(STDIN_FILENO), "standard input"));
+}
 TextReader::~TextReader() = default;
 TextReader::TextReader(TextReader&&) noexcept = default;
 
@@ -119,6 +172,7 @@ bool TextReader::next(std::string& line) {
   return true;
 }
 
+bool TextReader::ready() { return impl_->ready(); }
 int64_t TextReader::num_lines() const { return impl_->num_lines; }
 int64_t TextReader::bytes_read() const { return impl_->num_read - std::ssize(impl_->unread); }
 int64_t TextReader::file_bytes() const { return impl_->size; }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "data/text/range_table.h"
 #include "data/text/unicode_categories.h"
 #include "data/text/unicode_tables.h"
 
@@ -15,20 +16,6 @@ namespace {
 constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kCapitalSigma = 0x3A3, kSigma = 0x3C3, kFinalSigma = 0x3C2;
 constexpr char32_t kCapitalIWithDot = 0x130, kDotAbove = 0x307;
-
-// Returns the range that contains c, or the end of the table.
-template <typename R, size_t N>
-const R* range_of(const R (&table)[N], char32_t c) {
-  const R* after = std::upper_bound(std::begin(table), std::end(table), c,
-                                    [](char32_t value, const R& range) { return value < range.first; });
-  if (after == std::begin(table) || c > std::prev(after)->last) return std::end(table);
-  return std::prev(after);
-}
-
-template <size_t N>
-bool contains(const unicode_tables::Range (&table)[N], char32_t c) {
-  return range_of(table, c) != std::end(table);
-}
 
 bool is_case_ignorable(char32_t c) { return contains(unicode_tables::kCaseIgnorable, c); }
 bool is_cased(char32_t c) { return contains(unicode_tables::kCased, c); }

@@ -202,6 +202,8 @@ int run_average(const CommandContext& context) {
   AverageRequest request;
   if (!parse(context.args, request)) return 0;
   const std::vector<std::string> folders = chosen(request);
+  std::vector<CheckpointLease> leases;  // a run that is training must not remove them
+  for (const std::string& folder : folders) leases.push_back(lease_checkpoint(folder));
   for (const std::string& folder : folders) require_same_options(folders.front(), folder);
   const auto averaged = std::ranges::find_if(folders, has_average);
   const StoredWeights which =

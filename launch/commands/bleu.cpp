@@ -85,6 +85,7 @@ int run_bleu(const CommandContext& context) {
   BleuRequest r;
   if (!parse_bleu_options(context.args, r)) return 0;
   const ScoredTexts set = read(r);
+  r.bleu.tokenizer = chosen_tokenizer(r.bleu.tokenizer, set.references[0]);
   BleuReport report{.systems = set.names,
                     .num_segments = std::ssize(set.references[0]),
                     .num_trials = r.paired_bs ? r.paired_bs_n : r.paired_ar_n,

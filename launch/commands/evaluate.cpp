@@ -28,6 +28,7 @@ struct EvaluateRequest {
   std::string output;
   std::vector<std::string> sources, references, names;
   DecodeConfig decode;
+  BleuTokenizer tokenizer = BleuTokenizer::automatic;
   TagRequest tags;
   int64_t documents = 0;
   int64_t samples = 0;
@@ -52,6 +53,9 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   r.tags.add_to(options);
   options.add("documents", r.documents,
               "translate consecutive lines together, up to this many source tokens; 0 = line by line");
+  options.add("tokenize", r.tokenizer,
+              "BLEU's tokenizer: 13a, intl, char, zh or none; auto = zh for Chinese, char for other scripts without "
+              "spaces, 13a otherwise");
   add_decode_options(options, r.decode);
   options.show_first({"checkpoint", "source", "reference", "output", "samples", "json", "beam", "precision"});
   if (!options.parse(args)) return false;
@@ -175,7 +179,7 @@ void keep_translations(const std::vector<TestSet>& sets, const std::string& fold
     std::string text;
     for (const std::string& line : set.translations) text += line + '\n';
     write_file_atomically(output_file(folder, set.name), text);
-    fmt::print(stderr, "weft: {}: {} translations\n", output_file(folder, set.name), set.translations.size());
+    print_note("weft: {}: {} translations\n", output_file(folder, set.name), set.translations.size());
   }
 }
 
@@ -195,14 +199,14 @@ void translate_and_score(std::vector<TestSet>& sets, Translator& translator, con
         documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
     set.translations = best_texts(found);
     set.num_cut = translator.num_cut() - num_cut_before;
-    set.score = score_translations(set.translations, set.references);
+    set.score = score_translations(set.translations, set.references, request.tokenizer);
   }
 }
 
 void print_cut_lines(const std::vector<TestSet>& sets, const Translator& translator) {
   for (const TestSet& set : sets)
     if (set.num_cut > 0)
-      fmt::print(stderr, "weft: {}: lines that were longer than {} tokens and were cut: {}\n", set.name,
+      print_note("weft: {}: lines that were longer than {} tokens and were cut: {}\n", set.name,
                  translator.longest_source(), set.num_cut);
 }
 
@@ -222,7 +226,8 @@ int run_evaluate(const CommandContext& context) {
     if (is_main_rank) refuse_output_over_input(request, names);
   });
   std::vector<TestSet> sets = read_sets(world, request, names);
-  const std::string folder = find_checkpoint(world, request.model.checkpoint);
+  const CheckpointLease lease = find_checkpoint(world, request.model.checkpoint);
+  const std::string& folder = lease.folder;
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   complete_decode_options(options, config.decode, request.decode);
   all_or_none(world, [&] {

@@ -85,7 +85,8 @@ int run_export(const CommandContext& context) {
   ExportRequest request;
   if (!parse(context.args, request)) return 0;
   const auto alone = make_single_communicator();
-  const std::string folder = resolve_checkpoint(request.checkpoint);
+  const CheckpointLease lease = lease_checkpoint(request.checkpoint);
+  const std::string& folder = lease.folder;
   const RunConfig config = config_for_use(folder, {}, /*ranks=*/1);
   if (request.format == ExportFormat::pytorch) require_pytorch_model(config.model);
   if (request.format == ExportFormat::huggingface) require_huggingface_model(config.model);

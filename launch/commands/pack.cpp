@@ -63,7 +63,7 @@ void add_text_options(Options& options, PackOptions& p) {
               "file with one pair per line in tab-separated columns, instead of --source and --target");
   options.add("columns", p.text.columns,
               "columns of --tsv in the file's order, separated by commas: source, target, weight, score, tag, "
-              "target-tag, document, or - to skip a column");
+              "target-tag, document, - to skip a column, or ... at the end to skip the rest");
   options.add("weights", p.text.weights, "file with the weight of each pair, one number per line; see docs/packing.md");
   options.add("scores", p.text.scores, "file with the score of each pair, one number per line; see docs/packing.md");
   options.add("tag", p.text.tag,
@@ -89,8 +89,10 @@ void add_vocabulary_options(Options& options, PackOptions& p) {
 void add_run_options(Options& options, PackRequest& request) {
   PackOptions& p = request.pack;
   options.add("show-dropped", p.show_dropped, "for each reason to drop pairs, print the first N dropped pairs");
+  options.add("show-changed", p.show_changed,
+              "for each side and kind of change, print the first N lines that their tokens do not spell exactly");
   options.add("shard-pairs", p.shard_pairs,
-              "pairs per shard; memory holds two to three times this number of pairs, each with all variants");
+              "pairs per shard; two to three times as many pairs, with all their variants, are held in memory");
   options.add("no-shuffle", request.no_shuffle,
               "keep the order of the text (for validation and test sets); dropped pairs leave no gap");
   options.add("seed", p.seed, "random seed of the shuffle, the sampled lines and the variants");
@@ -164,6 +166,8 @@ int run_pack(const CommandContext& context) {
   }
   const double seconds = monotonic_seconds() - begin;
   print_dropped(summary.counts.dropped, request.pack.filter);
+  print_changed(summary.counts.source, "source");
+  print_changed(summary.counts.target, "target");
   if (!request.quiet) print_pack_summary(summary, request.pack, seconds);
   return 0;
 }

@@ -4,6 +4,7 @@
 // of target tokens (with eos, without tags), and the log-probability per token.
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -67,51 +68,66 @@ class PairReader {
   TextReader source_, target_;
 };
 
-struct EncodedPairs {
-  std::vector<PairIds> pairs;
-  std::vector<int64_t> given;  // number of target tags per pair
+// Names the pairs that are too long to be scored.
+class TooLong {
+ public:
+  TooLong(const ScoreRequest& request, int64_t limit) : request_(request), limit_(limit) {}
+
+  bool is(const PairIds& pair, int64_t line) {
+    const bool is_source = std::ssize(pair.source) > limit_;
+    if (!is_source && std::ssize(pair.target) <= limit_) return false;
+    if (++count_ == 1)
+      first_ = fmt::format("{}, line {} with {} tokens", is_source ? request_.source : request_.target, line,
+                           is_source ? pair.source.size() : pair.target.size());
+    return true;
+  }
+  void print() const {
+    if (count_ > 0)
+      print_note("weft: pairs without a score, because this model can score at most {} tokens: {}; the first: {}\n", limit_,
+                 count_, first_);
+  }
+
+ private:
+  const ScoreRequest& request_;
+  int64_t limit_, count_ = 0;
+  std::string first_;
 };
 
-EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, const TagRequest& tags) {
+struct EncodedPairs {
+  std::vector<PairIds> pairs;  // empty if too long
+  std::vector<int64_t> given;  // number of target tags per pair
+  std::vector<bool> scored;    // false if too long
+};
+
+EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, const TagRequest& tags,
+                    int64_t lines_before, TooLong& too_long) {
   EncodedPairs all;
   for (size_t i = 0; i < lines.size(); i += 2) {
     TranslationInput input = encode_line(tags.line(lines[i]), model.source_tokenizer(), model.target_tokenizer());
-    std::vector<int32_t> target = input.prefix;
+    PairIds pair{.source = std::move(input.source), .target = input.prefix};
     const std::vector<int32_t> text = model.target_tokenizer().encode(lines[i + 1]);
-    target.insert(target.end(), text.begin(), text.end());
-    all.given.push_back(std::ssize(input.prefix));
-    all.pairs.push_back({.source = std::move(input.source), .target = std::move(target)});
+    pair.target.insert(pair.target.end(), text.begin(), text.end());
+    const bool scored = !too_long.is(pair, lines_before + static_cast<int64_t>(i / 2) + 1);
+    all.given.push_back(scored ? std::ssize(input.prefix) : 0);
+    all.scored.push_back(scored);
+    all.pairs.push_back(scored ? std::move(pair) : PairIds());
   }
   return all;
 }
 
-// Checks both files before anything is printed, so that either all pairs are scored or none.
-void check_pairs(LoadedModel& model, const ScoreRequest& r) {
-  const int64_t longest = longest_scored_tokens(model.replica().model());
+// Reads both files before anything is printed, so that bad text leaves no half of a table.
+void check_text(const ScoreRequest& r) {
   ProgressBar bar("reading", "pairs", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   PairReader reader(r.source, r.target);
-  std::string first;
-  int64_t num_read = 0, num_long = 0;
-  for (std::vector<std::string> lines = reader.next(); !lines.empty(); lines = reader.next()) {
-    for (const PairIds& pair : encode(model, lines, r.tags).pairs) {
-      ++num_read;
-      const bool is_source = std::ssize(pair.source) > longest;
-      if (!is_source && std::ssize(pair.target) <= longest) continue;
-      if (++num_long == 1)
-        first = fmt::format("{}, line {}: the sentence has {} tokens", is_source ? r.source : r.target, num_read,
-                            is_source ? pair.source.size() : pair.target.size());
-    }
-    bar.update(num_read);
-  }
-  if (num_long > 0)
-    fail(ErrorKind::data, fmt::format("{}, but this model can score at most {} ({} of {} pairs are longer): shorten "
-                                      "or leave out these pairs",
-                                      first, longest, num_long, num_read));
+  int64_t num_read = 0;
+  for (std::vector<std::string> lines = reader.next(); !lines.empty(); lines = reader.next())
+    bar.update(num_read += std::ssize(lines) / 2);
 }
 
-void write(const std::vector<PairScore>& scores, int64_t pairs_before, bool json) {
+void write(const std::vector<PairScore>& scores, const std::vector<bool>& scored, int64_t pairs_before, bool json) {
   for (size_t i = 0; i < scores.size(); ++i) {
-    const PairScore& s = scores[i];
+    const double nan = std::numeric_limits<double>::quiet_NaN();  // null in JSON
+    const PairScore s = scored[i] ? scores[i] : PairScore{.log_prob = nan, .tokens = 0};
     const double per_token = s.log_prob / static_cast<double>(s.tokens);
     if (json) {
       const nlohmann::ordered_json line{{"index", pairs_before + static_cast<int64_t>(i)},
@@ -132,15 +148,17 @@ int run_score(const CommandContext& context) {
   if (!parse(context.args, request)) return 0;
   Communicator& world = *context.world;
   const bool is_main_rank = world.is_main_rank();
-  const std::string folder = find_checkpoint(world, request.model.checkpoint);
+  const CheckpointLease lease = find_checkpoint(world, request.model.checkpoint);
+  const std::string& folder = lease.folder;
   const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
   const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model = request.model.load(folder, config, mesh);
 
   all_or_none(world, [&] {
-    if (is_main_rank) check_pairs(model, request);
+    if (is_main_rank) check_text(request);
   });
   ProgressBar bar("scoring", "pairs", /*total=*/0, ProgressOutput::standard(request.model.quiet || !is_main_rank));
+  TooLong too_long(request, longest_scored_tokens(model.replica().model()));
   std::unique_ptr<PairReader> reader;  // only on rank 0
   if (is_main_rank && !request.json) fmt::print("log_prob\ttokens\tlog_prob_per_token\n");
   for (int64_t done = 0;;) {
@@ -148,13 +166,15 @@ int run_score(const CommandContext& context) {
       if (!reader) reader = std::make_unique<PairReader>(request.source, request.target);
       return reader->next();
     });
-    if (lines.empty()) return 0;
-    const auto [pairs, given] = encode(model, lines, request.tags);
+    if (lines.empty()) break;
+    const auto [pairs, given, scored] = encode(model, lines, request.tags, done, too_long);
     const std::vector<PairScore> scores = score_pairs(model.replica(), pairs, given);
-    if (is_main_rank) write(scores, done, request.json);
+    if (is_main_rank) write(scores, scored, done, request.json);
     done += static_cast<int64_t>(pairs.size());
     bar.update(done);
   }
+  if (is_main_rank) too_long.print();
+  return 0;
 }
 
 }  // namespace weft

@@ -1,18 +1,17 @@
 // launch/commands/translate.cpp: `weft translate` translates standard input to standard output, line by line.
 //
-// Lines are translated in chunks, so that memory does not grow with the input. Lines from a terminal are translated
-// immediately. Rank 0 reads and writes. Each dp rank translates a share of the sentences of a chunk.
+// Lines are translated in chunks, so that memory does not grow with the input. A chunk contains the lines that can be
+// read without waiting, so that a pipe gets its answers immediately. Rank 0 reads and writes. Each dp rank translates a
+// share of the sentences of a chunk.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "data/text/text_line.h"
+#include "data/text/text_reader.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/decode_options.h"
@@ -61,7 +60,8 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   options.add("target-prefix", r.target_prefix, "text at the start of every translation");
   options.add(
       "columns", r.columns,
-      "names of the tab-separated input columns, in order: source, tag, target-tag, prefix, or - to skip a column");
+      "names of the tab-separated input columns, in order: source, tag, target-tag, prefix, - to skip a column, or ... "
+      "at the end to skip the rest");
   options.add("documents", r.documents,
               "translate consecutive lines of a document together, up to this many source tokens; an empty line ends a "
               "document; 0 = line by line; see docs/documents.md");
@@ -77,16 +77,13 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   return true;
 }
 
-std::vector<std::string> read_chunk(int64_t lines_before, const TaggedLines& format, const Translator& translator) {
-  const size_t limit = isatty(STDIN_FILENO) ? 1 : kChunkLines;
+// Waits for one line or the end of the input, and takes further lines only if they can be read without waiting.
+std::vector<std::string> read_chunk(TextReader& input, const TaggedLines& format, const Translator& translator) {
   std::vector<std::string> lines;
-  for (std::string line; lines.size() < limit && std::getline(std::cin, line);) {
-    const int64_t number = lines_before + std::ssize(lines) + 1;
-    require_text(line, "standard input", number);
-    format.check(line, number, translator);
+  for (std::string line; lines.size() < kChunkLines && (lines.empty() || input.ready()) && input.next(line);) {
+    format.check(line, input.num_lines(), translator);
     lines.push_back(line);
   }
-  if (std::cin.bad() || std::ferror(stdin)) fail(ErrorKind::io, "standard input cannot be read to its end");
   return lines;
 }
 
@@ -141,8 +138,8 @@ class SearchSpeed {
     for (const NBest& nbest : translations) tokens_ += std::ssize(nbest.front().tokens) + 1;
   }
   void print() const {
-    fmt::print(stderr, "weft: {} sentences, {} target tokens (with eos) in {:.3f} s, {:.0f} tokens/s\n", sentences_,
-               tokens_, seconds_, seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0.0);
+    print_note("weft: {} sentences, {} target tokens (with eos) in {:.3f} s, {:.0f} tokens/s\n", sentences_, tokens_,
+               seconds_, seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0.0);
   }
 
  private:
@@ -162,12 +159,12 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
                           AlignmentKeeper* keeper, const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
   const TaggedLines format = r.lines();
+  TextReader input = TextReader::standard_input();
   SearchSpeed speed;
   ProgressBar bar("translating", "sentences", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   std::vector<std::string> lines;  // read but not yet translated
   for (int64_t done = 0;;) {
-    const std::vector<std::string> read =
-        lines_of_rank0(world, [&] { return read_chunk(done + std::ssize(lines), format, translator); });
+    const std::vector<std::string> read = lines_of_rank0(world, [&] { return read_chunk(input, format, translator); });
     lines.insert(lines.end(), read.begin(), read.end());
     const double begin = monotonic_seconds();
     std::vector<TranslationInput> inputs = encode(translator, format, lines, done);
@@ -205,13 +202,13 @@ int run_translate(const CommandContext& context) {
     require_no_folder_as_input();
     request.alignment.check_files();
   });
-  const std::string folder = find_checkpoint(world, request.model.checkpoint);
-  const RunConfig config = config_for_use(folder, request.model.parallel, world.size());
+  const CheckpointLease lease = find_checkpoint(world, request.model.checkpoint);
+  const RunConfig config = config_for_use(lease.folder, request.model.parallel, world.size());
   complete_decode_options(options, config.decode, request.decode);
   request.lines();                                                         // fails before the model is read
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
-  LoadedModel model = request.model.load(folder, config, mesh);
+  LoadedModel model = request.model.load(lease.folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode,
                         request.batch);
   request.tags.check(translator);
@@ -223,12 +220,12 @@ int run_translate(const CommandContext& context) {
       translate_all(world, translator, documents ? &*documents : nullptr, keeper ? &*keeper : nullptr, request);
   if (world.is_main_rank() && !request.model.quiet) speed.print();
   if (world.is_main_rank() && documents && documents->num_again() > 0)
-    fmt::print(stderr,
-               "weft: lines translated together: {}; lines translated again one by one, because the joint translation "
-               "had too few or too many separators: {}\n",
-               documents->num_joined(), documents->num_again());
+    print_note(
+        "weft: lines translated together: {}; lines translated again one by one, because the joint translation "
+        "had too few or too many separators: {}\n",
+        documents->num_joined(), documents->num_again());
   if (world.is_main_rank() && translator.num_cut() > 0)
-    fmt::print(stderr, "weft: lines that were longer than {} tokens and were cut: {}\n", translator.longest_source(),
+    print_note("weft: lines that were longer than {} tokens and were cut: {}\n", translator.longest_source(),
                translator.num_cut());
   return 0;
 }

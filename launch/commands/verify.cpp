@@ -39,6 +39,8 @@ void read_shard(const std::string& corpus_folder, int64_t first, int64_t count) 
 std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
   const Manifest manifest = read_manifest(folder);
   std::vector<VerifiedPart> parts{{folder + " (tokenizers)", [=] { read_tokenizers(folder, manifest); }}};
+  if (!manifest.references_sha256.empty())
+    parts.push_back({folder + "/" + kReferencesFile, [=] { read_references(folder, manifest); }});
   int64_t first = 0;
   for (const ShardEntry& shard : manifest.shards) {
     parts.push_back({folder + "/" + shard.file, [=, n = shard.num_pairs] { read_shard(folder, first, n); }});

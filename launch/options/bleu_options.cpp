@@ -25,7 +25,8 @@ void describe(Options& options, BleuRequest& r) {
   options.add("reference", r.reference_files, "reference file, or - for standard input; repeat for more references");
   options.add("metrics", r.metric_lists, "metrics to print (bleu, chrf, ter), separated by commas; default: bleu,chrf");
   options.add("tokenize", r.bleu.tokenizer,
-              "BLEU's tokenizer: 13a (for most languages), intl, char, zh or none (splits at spaces)");
+              "BLEU's tokenizer: 13a, intl, char, zh or none (splits at spaces); auto = zh for Chinese, char for other "
+              "scripts without spaces, 13a otherwise");
   options.add("smooth", r.bleu.smoothing, "BLEU's smoothing for n-grams without a match: exp, floor, add-k or none");
   options.add("smooth-value", r.smooth_value, "value for --smooth floor (default: 0.1) or --smooth add-k (default: 1)");
   options.add("lowercase", r.bleu.lower_case, "ignore case in BLEU and chrF (TER ignores case by default)");

@@ -13,7 +13,7 @@
 namespace weft {
 
 struct BleuRequest {
-  BleuOptions bleu;
+  BleuOptions bleu{.tokenizer = BleuTokenizer::automatic};
   ChrfOptions chrf;
   TerOptions ter;
   std::vector<std::string> reference_files, hypothesis_files;

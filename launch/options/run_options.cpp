@@ -1,7 +1,11 @@
 // launch/options/run_options.cpp: parses the arguments twice: to find the .cfg file, and to override its options.
 #include "launch/options/run_options.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "launch/options/options.h"
+#include "tensor/error.h"
 #include "trainer/config/config_text.h"
 
 namespace weft {
@@ -16,10 +20,26 @@ void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& co
   }
 }
 
+// A run's config.cfg names the run's folder. In a copy of that folder it still names the original run, which this
+// command would change.
+void require_own_folder(const std::filesystem::path& file, const std::string& output) {
+  namespace fs = std::filesystem;
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (file.filename() != "config.cfg" || !fs::exists(folder / "log.jsonl")) return;
+  std::error_code missing;
+  if (fs::equivalent(folder, output, missing)) return;
+  fail(ErrorKind::usage,
+       fmt::format(
+           "{} belongs to the run in {}, but its train.output = {} is a different folder: add --train.output={} to "
+           "resume the run in {}, or --train.output=FOLDER for a new run",
+           file.string(), folder.string(), output, folder.string(), folder.string()));
+}
+
 }  // namespace
 
 bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bool& dry_run) {
   std::string file;
+  bool names_output = false;
   const auto parse = [&](RunConfig& into) {
     dry_run = false;
     add_stages_of_arguments(args, into);
@@ -33,12 +53,15 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
     options.show_first({"config", "data.train", "data.valid", "train.output", "train.minutes", "train.steps",
                         "batch.tokens", "schedule.lr", "train.init", "train.precision", "parallel.tp", "device",
                         "dry-run"});
-    return options.parse(args);
+    const bool parsed = options.parse(args);
+    names_output = options.given("train.output");
+    return parsed;
   };
   RunConfig looked_at;
   if (!parse(looked_at)) return false;
   if (!file.empty()) apply_cfg_file(file, config);
   parse(config);
+  if (!file.empty() && !names_output) require_own_folder(file, config.train.output);
   require_writable(config);
   return true;
 }

@@ -65,6 +65,12 @@ void print_tokens(const Manifest& m, const EncodeCounts& c) {
   });
   each("bytes of out-of-vocabulary characters", [](const SideCounts& s) { return share(s.bytes, s.tokens); });
   each("unknown tokens", [](const SideCounts& s) { return share(s.unknown, s.tokens); });
+  for (size_t i = 0; i < kNumTextChanges; ++i) {
+    const auto change = static_cast<TextChange>(i);
+    if (c.source.changed.count(change) + c.target.changed.count(change) == 0) continue;
+    each(fmt::format("changed by tokens, {}", description(change)).c_str(),
+         [&](const SideCounts& s) { return share(s.changed.count(change), c.kept); });
+  }
 }
 
 void print_output(const PackSummary& summary, const std::string& folder, double seconds) {
@@ -103,6 +109,18 @@ void print_dropped(const Drops& dropped, const FilterOptions& options) {
     for (const DroppedPair& pair : dropped.first(fault))
       fmt::print("  line {}\n    source  {}\n    target  {}\n", pair.number + 1, shown_line(pair.text.source),
                  shown_line(pair.text.target));
+    fmt::print("\n");
+  }
+}
+
+void print_changed(const SideCounts& counts, const char* side) {
+  for (size_t i = 0; i < kNumTextChanges; ++i) {
+    const auto change = static_cast<TextChange>(i);
+    if (counts.changed.first(change).empty()) continue;
+    fmt::print("{} changed by its tokens, {}:\n", side, description(change));
+    for (const ChangedText& text : counts.changed.first(change))
+      fmt::print("  line {}\n    text    {}\n    tokens  {}\n", text.number + 1, shown_line(text.before),
+                 shown_line(text.after));
     fmt::print("\n");
   }
 }

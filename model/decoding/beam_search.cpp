@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <utility>
 
 #include "tensor/error.h"
 
@@ -29,8 +30,9 @@ const BeamOptions& checked(const BeamOptions& o) {
 }  // namespace
 
 BeamSearch::BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
-                       int64_t side_by_side)
+                       TokenRules rules, int64_t side_by_side)
     : options_(checked(options)),
+      rules_(std::move(rules)),
       longest_target_(std::min(kLongestTarget, model.max_positions() - 1)),
       num_groups_(std::max<int64_t>(kSlots / options.beam, 1)),
       rows_per_slot_(
@@ -41,7 +43,8 @@ BeamSearch::BeamSearch(Context& ctx, const Transformer& model, const TensorParal
                 .cache_rows = num_groups_ * options.beam * rows_per_slot_,
                 .windows = kNumWindows,
                 .window_rows = std::min(kWindowRows, model.max_positions()),
-                .candidates = options.beam}) {}
+                .candidates = options.beam},
+               rules_) {}
 
 class BeamSearch::Run {
  public:
@@ -61,6 +64,7 @@ class BeamSearch::Run {
   int64_t first_row(const Job& job, int64_t slot) const {
     return (job.group * beam_ + slot * job.num_groups) * search_.rows_per_slot_;
   }
+  uint32_t allowed_next(const Job& job, const Beam::Open& open) const;
   bool encode_window();
   int64_t free_groups(int64_t count) const;  // the first of `count` free neighboring groups, or -1
   void set_busy(const Job& job, bool busy) { std::fill_n(busy_.begin() + job.group, job.num_groups, busy); }
@@ -158,6 +162,11 @@ void BeamSearch::Run::admit() {
   }
 }
 
+uint32_t BeamSearch::Run::allowed_next(const Job& job, const Beam::Open& open) const {
+  if (search_.rules_.classes.empty() || job.beam.is_forced() || job.beam.must_end()) return ~0u;
+  return search_.rules_.allowed_next(open.tokens, requests_[job.request].min_tokens, job.beam.max_tokens());
+}
+
 void BeamSearch::Run::step() {
   std::vector<SlotDecoder::Slot> slots(static_cast<size_t>(search_.decoder_.shape().slots));
   for (const Job& job : active_) {
@@ -166,7 +175,8 @@ void BeamSearch::Run::step() {
           .id = open.tokens.empty() ? SpecialIds::bos : open.tokens.back(),
           .position = static_cast<int32_t>(open.tokens.size()),
           .first_row = static_cast<int32_t>(first_row(job, open.slot)),
-          .source = job.source};
+          .source = job.source,
+          .allowed = allowed_next(job, open)};
   }
   const std::vector<SlotDecoder::Next> next = search_.decoder_.step(slots);
   copy_from_.clear();

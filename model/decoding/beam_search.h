@@ -3,8 +3,8 @@
 // A sentence's result does not depend on the other sentences of the batch, because the decoder has a fixed number of
 // slots, the encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place.
 // Sentences enter when slots become free, long sentences first. Under tensor parallelism, all ranks of the tp group
-// make the same calls and the same decisions. Any token except bos may be predicted. beam.h defines the search, and
-// slot_decoder.h computes it.
+// make the same calls and the same decisions. token_rules.h defines which tokens may be predicted. beam.h defines the
+// search, and slot_decoder.h computes it.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,15 @@ struct BeamRequest {
   std::vector<int32_t> source;  // tokens without eos, at most longest_source()
   int64_t max_tokens = 0;       // per hypothesis, at most longest_target()
   std::vector<int32_t> prefix;  // first tokens of every hypothesis, at most max_tokens; any token except eos
+  int64_t min_tokens = 0;       // per hypothesis, prefix included, unless max_tokens is less
 };
 
 class BeamSearch {
  public:
   // Decodes at most `side_by_side` sentences at a time; 0 = as many as fit. The value affects only the speed.
+  // Without classes in `rules`, every token except bos is allowed.
   BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
-             int64_t side_by_side = 0);
+             TokenRules rules = {}, int64_t side_by_side = 0);
 
   int64_t longest_source() const { return decoder_.shape().window_rows - 1; }
   int64_t longest_target() const { return longest_target_; }
@@ -39,6 +41,7 @@ class BeamSearch {
  private:
   class Run;
   BeamOptions options_;
+  TokenRules rules_;
   int64_t longest_target_, num_groups_, rows_per_slot_, side_by_side_;
   SlotDecoder decoder_;
 };

@@ -23,15 +23,29 @@ Tensor upload_each(Pass& p, const std::vector<Slot>& slots, F&& value) {
 
 // After the rows for hypotheses, the caches have one row per slot, to which an idle slot writes its keys and values.
 SlotDecoder::SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp,
-                         const SlotDecoderShape& shape)
+                         const SlotDecoderShape& shape, const TokenRules& rules)
     : ctx_(ctx),
       model_(model),
       tp_(tp),
       shape_(shape),
       state_(ctx, model, tp, 1, shape.cache_rows + shape.slots, shape.windows * shape.window_rows),
       window_(ctx, model, tp, 0, 0, 0),
+      classes_buffer_(ctx.dry_run() ? Buffer() : Buffer(classes_bytes(), ctx.device())),
+      classes_(upload_classes(rules)),
       arena_bytes_(measure()),
       arena_(ctx.dry_run() ? Arena() : Arena(arena_bytes_, ctx.device())) {}
+
+// Columns without an id pad the last rank's part, and top_k never reads them.
+Tensor SlotDecoder::upload_classes(const TokenRules& rules) {
+  const VocabularyRange mine = range_of(tp_.rank());
+  if (rules.classes.empty() || ctx_.dry_run()) return {};
+  const auto begin = rules.classes.begin() + mine.first;
+  std::vector<int32_t> classes(begin, begin + mine.valid);
+  classes.resize(static_cast<size_t>(model_.output().columns()));
+  const Tensor t = classes_buffer_.tensor({std::ssize(classes)}, DType::i32);
+  upload(ctx_, classes.data(), t);
+  return t;
+}
 
 size_t SlotDecoder::measure() {
   Context dry(ctx_.device(), /*dry_run=*/true);
@@ -91,19 +105,21 @@ VocabularyRange SlotDecoder::range_of(int rank) const {
 int64_t SlotDecoder::offered() const { return std::min(shape_.candidates + 1, range_of(0).valid); }
 int64_t SlotDecoder::offered_by(int rank) const { return std::min(offered(), range_of(rank).valid); }
 
-void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const {
+void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& allowed, const Offer& offer) const {
   const Shape whole{logits.rows(), offered()}, found{logits.rows(), offered_by(tp_.rank())};
   const bool alone = tp_.size() == 1;
-  const Tensor my_values = alone ? values.with_shape(whole) : p.arena.tensor(whole);
-  const Tensor my_columns = alone ? columns.with_shape(whole) : p.arena.tensor(whole, DType::i32);
+  const Tensor my_values = alone ? offer.values.with_shape(whole) : p.arena.tensor(whole);
+  const Tensor my_columns = alone ? offer.columns.with_shape(whole) : p.arena.tensor(whole, DType::i32);
   if (found.numel() > 0)
     ops::top_k(p.ctx, {.x = logits,
                        .valid = range_of(tp_.rank()).valid,
                        .values = Tensor(my_values.data, found, DType::f32, my_values.device),
-                       .columns = Tensor(my_columns.data, found, DType::i32, my_columns.device)});
+                       .columns = Tensor(my_columns.data, found, DType::i32, my_columns.device),
+                       .classes = classes_,
+                       .allowed = classes_.empty() ? Tensor() : allowed});
   if (alone) return;
-  p.tp.gather(p.ctx, my_values, values);
-  p.tp.gather(p.ctx, my_columns, columns);
+  p.tp.gather(p.ctx, my_values, offer.values);
+  p.tp.gather(p.ctx, my_columns, offer.columns);
 }
 
 SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) const {
@@ -136,7 +152,7 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
   const Offer all{.values = p.arena.tensor({p.tp.size(), count, offered()}),
                   .columns = p.arena.tensor({p.tp.size(), count, offered()}, DType::i32),
                   .stats = gathered_stats(p, model_.output(), logits, ends)};
-  gather_best(p, logits, all.values, all.columns);
+  gather_best(p, logits, upload_each(p, slots, [](const Slot& s, size_t) { return s.allowed; }), all);
   return all;
 }
 
@@ -172,7 +188,7 @@ std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots)
       const auto begin = static_cast<size_t>(rank * rows * offered()) + i * count;
       for (size_t at = begin; at < begin + count; ++at) {
         const int32_t id = static_cast<int32_t>(range_of(rank).first) + columns[at];
-        if (id == SpecialIds::bos) continue;
+        if (id == SpecialIds::bos || std::isinf(values[at])) continue;  // -inf: not allowed
         found.best.push_back({.id = id, .log_prob = static_cast<double>(values[at]) - lse});
       }
     }

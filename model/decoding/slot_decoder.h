@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/decoding/token_rules.h"
 #include "model/transformer.h"
 
 namespace weft {
@@ -24,12 +25,15 @@ struct SlotDecoderShape {
 
 class SlotDecoder {
  public:
-  SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape);
+  // `rules` may have no classes: then every token except bos is allowed.
+  SlotDecoder(Context& ctx, const Transformer& model, const TensorParallel& tp, const SlotDecoderShape& shape,
+              const TokenRules& rules);
 
   const SlotDecoderShape& shape() const { return shape_; }
   // Returns the bytes of all memory except the scratch memory of `ctx`.
   size_t memory_bytes() const {
-    return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device());
+    return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device()) +
+           Buffer::footprint(classes_bytes(), ctx_.device());
   }
 
   struct Rows {  // rows of the encoder output, counted over all windows
@@ -43,6 +47,7 @@ class SlotDecoder {
     int32_t position = 0;   // the last token's position in its sentence
     int32_t first_row = 0;  // rows first_row .. first_row + position of the caches belong to this hypothesis
     Rows source;
+    uint32_t allowed = ~0u;  // classes of the next token (token_rules.h)
   };
   struct Next {  // log probabilities of the next token
     struct Piece {
@@ -50,7 +55,7 @@ class SlotDecoder {
       double log_prob = 0;
     };
     double end = 0;           // log probability of eos
-    std::vector<Piece> best;  // at least the `candidates` best; may include eos, never bos; empty if idle
+    std::vector<Piece> best;  // at least the `candidates` best allowed ones, if there are as many; empty if idle
   };
   std::vector<Next> step(const std::vector<Slot>& slots);
 
@@ -67,12 +72,14 @@ class SlotDecoder {
   Pass pass(Context& ctx, Arena& arena) const { return {.ctx = ctx, .arena = arena, .tp = tp_}; }
   void encode(Pass p, const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
   Offer step(Pass p, const std::vector<Slot>& slots) const;
-  void gather_best(Pass& p, const Tensor& logits, const Tensor& values, const Tensor& columns) const;
+  void gather_best(Pass& p, const Tensor& logits, const Tensor& allowed, const Offer& offer) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
   int64_t offered() const;             // columns that a rank offers per row
   int64_t offered_by(int rank) const;  // columns that `rank` offers: the last ranks may have fewer
   VocabularyRange range_of(int rank) const;
   bool leaves_out() const { return model_.has_inference_weights(); }
+  size_t classes_bytes() const { return static_cast<size_t>(model_.output().columns()) * sizeof(int32_t); }
+  Tensor upload_classes(const TokenRules& rules);
   size_t measure();  // also reserves the scratch memory of ctx_
 
   Context& ctx_;
@@ -81,6 +88,8 @@ class SlotDecoder {
   SlotDecoderShape shape_;
   Transformer::DecodeState state_;
   Transformer::DecodeState window_;  // its caches are views of one window's rows in state_
+  Buffer classes_buffer_;
+  Tensor classes_;  // [columns of this rank] i32, or empty
   size_t arena_bytes_;
   Arena arena_;
 };

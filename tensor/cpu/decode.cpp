@@ -41,9 +41,15 @@ void scatter_rows(Context&, const ops::ScatterRows& a) {
 
 namespace {
 
+struct ColumnRules {
+  const int32_t* classes = nullptr;
+  uint32_t allowed = 0;
+  bool allow(int64_t column) const { return classes == nullptr || (allowed >> classes[column] & 1) != 0; }
+};
+
 // Keeps the k best of a row in order, by insertion. A chunk of 64 columns is skipped if its maximum is too small.
 template <typename T>
-void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns) {
+void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns, ColumnRules rules) {
   constexpr int64_t kPiece = 64;
   int64_t found = 0;
   for (int64_t begin = 0; begin < n; begin += kPiece) {
@@ -55,7 +61,9 @@ void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns
       if (!(max > values[k - 1])) continue;
     }
     for (int64_t c = begin; c < end; ++c) {
-      const float value = to_float(x[c]);
+      float value = to_float(x[c]);
+      if (found == k && !(value > values[k - 1])) continue;
+      if (!rules.allow(c)) value = -std::numeric_limits<float>::infinity();
       if (found == k && !(value > values[k - 1])) continue;
       int64_t at = found < k ? found++ : k - 1;
       for (; at > 0 && value > values[at - 1]; --at) {
@@ -68,6 +76,11 @@ void top_k_row(const T* x, int64_t n, int64_t k, float* values, int32_t* columns
   }
 }
 
+ColumnRules rules_of(const ops::TopK& a, int64_t row) {
+  if (a.classes.empty()) return {};
+  return {.classes = a.classes.ptr<int32_t>(), .allowed = static_cast<uint32_t>(a.allowed.ptr<int32_t>()[row])};
+}
+
 }  // namespace
 
 void top_k(Context&, const ops::TopK& a) {
@@ -77,7 +90,7 @@ void top_k(Context&, const ops::TopK& a) {
 #pragma omp parallel for schedule(static) if (rows * a.valid >= kWorthThreads)
     for (int64_t r = 0; r < rows; ++r) {
       top_k_row(a.x.ptr<T>() + r * a.x.row_stride, a.valid, k, a.values.ptr<float>() + r * k,
-                a.columns.ptr<int32_t>() + r * k);
+                a.columns.ptr<int32_t>() + r * k, rules_of(a, r));
     }
   });
 }

@@ -246,6 +246,7 @@ void check_more(const Checker& c, const TopK& a) {
   c.contiguous("values", a.values);
   c.contiguous("columns", a.columns);
   c.require(a.values.cols() <= a.valid && a.valid <= a.x.cols(), "k or `valid` is too large");
+  c.require(a.classes.empty() == a.allowed.empty(), "classes and allowed must be given together");
 }
 
 }  // namespace

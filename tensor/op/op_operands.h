@@ -306,6 +306,8 @@ void operands(auto& v, const TopK& a) {
   v.in("x", a.x, "RV");
   v.out("values", a.values, "Rk", f32);
   v.out("columns", a.columns, "Rk", i32);
+  v.in("classes?", a.classes, "V", i32);
+  v.in("allowed?", a.allowed, "R", i32);
 }
 
 }  // namespace ops

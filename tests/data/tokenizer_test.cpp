@@ -7,6 +7,7 @@
 
 #include "data/batch.h"
 #include "data/packing/train_tokenizer.h"
+#include "data/text/unicode.h"
 #include "tests/data/sentencepiece_model.h"
 
 namespace weft {
@@ -121,8 +122,23 @@ TEST(TrainTokenizer, RefusesTextWithoutAnyLine) {
 TEST(LineSampler, KeepsEverythingUpToItsCapacity) {
   LineSampler sampler(10, 1);
   for (const char* line : {"a", "", "b"}) sampler.add(line);
-  sampler.add(std::string(5000, 'x'));  // too long for SentencePiece
   EXPECT_EQ(sampler.lines(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(LineSampler, DividesLongLinesWithoutLosingACharacter) {
+  std::string with_spaces, without;
+  for (int i = 0; i < 4000; ++i) with_spaces += "wort" + std::to_string(i) + " ", without += "漢";
+  for (const std::string& line : {with_spaces, without}) {
+    LineSampler sampler(100, 1);
+    sampler.add(line);
+    std::string all;
+    for (const std::string& part : sampler.lines()) {
+      EXPECT_LE(part.size(), 4192u);
+      EXPECT_EQ(find_invalid_utf8(part), std::string::npos);
+      all += part;
+    }
+    EXPECT_EQ(all, line);
+  }
 }
 
 TEST(LineSampler, SamplesEvenlyAndRepeatably) {

@@ -133,11 +133,14 @@ void compare_top_k(RandomArguments& r, OpComparison& devices) {
   const Tensor x = r.matrix(rows, cols, DType::f16, 8),
                coarse = r.matrix(rows, cols);  // f16 of size 8: ties are common
   weft::ops::cast(devices.cpu(), {.x = x, .y = coarse});
+  const bool rules = r.coin();
   devices.expect_same(weft::ops::top_k,
                       {.x = coarse,
                        .valid = valid,
                        .values = r.floats({rows, k}),
-                       .columns = r.ids(rows * k, 0, 0).with_shape({rows, k})},
+                       .columns = r.ids(rows * k, 0, 0).with_shape({rows, k}),
+                       .classes = rules ? r.ids(cols, 0, 3) : Tensor(),
+                       .allowed = rules ? r.ids(rows, 0, 15) : Tensor()},
                       {.sums = 0, .units = 0});
 }
 

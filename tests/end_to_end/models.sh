@@ -25,6 +25,27 @@ translating() {
   check "n-best lists are in the order of the input" same <(cut -d ' ' -f 1 nbest) <(printf '%s\n' 0 0 1 1 2 2 3 3 4 4)
 }
 
+pipes() {  # after translating
+  local answer
+  for prefix in '' 'launch -n 2'; do
+    # shellcheck disable=SC2086  # splits into words
+    coproc translator { "$weft" $prefix translate --quiet --checkpoint whole 2>pipe-err; }
+    for i in 1 2; do
+      sed -n "${i}p" lines >&"${translator[1]}"
+      read -r -t 120 answer <&"${translator[0]}" || { cat pipe-err >&2; fail "weft $prefix translate does not answer a pipe"; }
+      check "weft $prefix translate answers line $i of a pipe that stays open" [ "$answer" = "$(sed -n "${i}p" text)" ]
+    done
+    exec {translator[1]}>&-
+    wait "$translator_PID"
+  done
+  gzip -c lines | translate >unpacked
+  check "packed standard input is translated like plain text" same text unpacked
+  "$weft" translate --checkpoint whole <lines >full-err 2>/dev/full
+  check "a full standard error does not end a translation" same text full-err
+  { printf '\u00ad\u2060\n'; sed 's/ /\xe2\x80\x8b /' lines; } | translate >hidden
+  check "invisible characters change no translation" same <(echo; cat text) hidden
+}
+
 scoring() {  # after translating
   sed -n 6p lines >empty
   expect 0 "$weft" score --quiet --checkpoint whole --source empty --target empty
@@ -168,9 +189,10 @@ too_long() {
   check "evaluate reports how many lines it cuts" grep -qE '^weft: with-long\.en: lines that were longer than [0-9]+ tokens and were cut: 1$' err
   expect 0 "$weft" evaluate --quiet --json --checkpoint whole --source with-long.en --reference with-long.de
   check "also in JSON" has out '"sources_cut": 1'
-  expect 3 "$weft" score --quiet --checkpoint whole --source with-long.en --target with-long.de
-  check "score refuses long sentences before it prints anything" [ "$(wc -c <out) $(wc -l <err)" = "0 1" ]
-  check "it names file and line" grep -q '^weft: with-long\.en, line 41: the sentence has' err
+  expect 0 "$weft" score --quiet --checkpoint whole --source with-long.en --target with-long.de
+  check "score leaves long sentences without a score" [ "$(tail -n 1 out)" = $'nan\t0\tnan' ]
+  check "and scores the others" [ "$(grep -c '^-' out)" -eq 40 ]
+  check "it names file and line" grep -qE '^weft: pairs without a score, .*: 1; the first: with-long\.en, line 41 ' err
 }
 
 no_text() {  # every command that reads text refuses a NUL byte in the same way

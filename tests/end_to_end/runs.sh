@@ -45,6 +45,12 @@ alone_or_launched() {
   check "under mpirun it does, also on one rank" [ ! -s out ]
 }
 
+waiting_threads() {
+  spins() { env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose "$@" "$weft" --version 2>&1 | grep GOMP_SPINCOUNT | tail -n 1; }
+  check "threads that wait leave their core soon" [ "$(spins | tr -dc 0-9)" = 1000 ]
+  check "unless the user has chosen" [ "$(spins env GOMP_SPINCOUNT=77 | tr -dc 0-9)" = 77 ]
+}
+
 resuming() {
   expect 0 train 2 stopped --train.steps=15
   cp -a stopped regrouped

@@ -19,7 +19,7 @@ TEST(TaggedLines, AreSourcesUnlessColumnsAreNamed) {
 }
 
 TEST(TaggedLines, HaveTheirColumnsInAnyOrder) {
-  const TaggedLines format({.tag = "", .target_tag = "<web>"}, "", "tag,-,source,prefix");
+  const TaggedLines format({.tag = "", .target_tag = "<web>"}, "", "tag,-,source,prefix,...");
   const TaggedLine line = format.parse("<2de>\tskipped\ta b\t\tmore", 1);
   EXPECT_EQ(line.text, "a b");
   EXPECT_EQ(line.tag, "<2de>");

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables; with the argument "upper"
 data/text/unicode_upper.h, its upper-casing; with "categories" data/text/unicode_categories.h, the numbers, punctuation
-and symbols of its package regex; and with "scripts" data/text/unicode_scripts.h, its letters by script.
+and symbols of its package regex; with "scripts" data/text/unicode_scripts.h, its letters by script; and with "invisible"
+data/text/unicode_invisible.h, the characters that a reader cannot see and those that need them.
 
 sacreBLEU lower-cases with Python and tokenises ("intl") with regex; the two have different versions of Unicode.
 
@@ -9,6 +10,7 @@ Usage: tests/reference/unicode_tables.py lower > data/text/unicode_tables.h
        tests/reference/unicode_tables.py upper > data/text/unicode_upper.h
        pip install regex; tests/reference/unicode_tables.py categories > data/text/unicode_categories.h
        tests/reference/unicode_tables.py scripts > data/text/unicode_scripts.h
+       tests/reference/unicode_tables.py invisible > data/text/unicode_invisible.h
 """
 import importlib.metadata
 import re
@@ -21,6 +23,9 @@ SCRIPTS = """Arabic Armenian Balinese Bengali Bopomofo Canadian_Aboriginal Chero
 Georgian Greek Gujarati Gurmukhi Han Hangul Hebrew Hiragana Javanese Kannada Katakana Khmer Lao Latin Malayalam
 Meetei_Mayek Mongolian Myanmar Nko Ol_Chiki Oriya Sinhala Sundanese Syriac Tamil Telugu Thaana Thai Tibetan Tifinagh
 Yi""".split()
+# Scripts whose letters take a joiner (Unicode, 9.2 Arabic, 12 South Asian scripts, 13.5 Mongolian).
+JOINING_SCRIPTS = """Arabic Balinese Bengali Chakma Devanagari Gujarati Gurmukhi Javanese Kannada Khmer Lepcha Malayalam
+Mandaic Meetei_Mayek Mongolian Myanmar Nko Oriya Phags_Pa Sinhala Sundanese Syriac Tamil Telugu Tibetan""".split()
 SIGMA = "\u03a3"
 
 
@@ -150,8 +155,32 @@ def print_scripts():
           [(hexa(f), hexa(l), str(s)) for f, l, s in ranges])
 
 
+def print_invisible():
+    import regex
+    regex_head("unicode_invisible.h", "invisible characters, and those that need them,")
+    print('#include "data/text/unicode_tables.h"\n\nnamespace weft::unicode_tables {')
+    joining = "".join(r"\p{Script=%s}" % name for name in JOINING_SCRIPTS)
+    unassigned = regex.compile(r"\p{Cn}")
+    for name, pattern, comment in [
+            ("kInvisible", r"[\p{Default_Ignorable_Code_Point}\u2800]",
+             "Default_Ignorable_Code_Point, and the empty Braille pattern."),
+            ("kJoining", rf"[{joining}](?<=[\p{{L}}\p{{M}}])(?<!\p{{Default_Ignorable_Code_Point}})",
+             "Letters and marks of scripts with joiners."),
+            ("kEmoji", r"[\p{Emoji}\p{Extended_Pictographic}](?<![0-9#*])",
+             "Emoji and Extended_Pictographic without digits, # and *.")]:
+        wanted = regex.compile(pattern)
+        merged = []
+        for first, last in runs([c for c in CODE_POINTS if wanted.match(chr(c))]):
+            if merged and all(unassigned.match(chr(c)) for c in range(merged[-1][1] + 1, first)):
+                merged[-1] = (merged[-1][0], last)
+            else:
+                merged.append((first, last))
+        table("Range", name, comment, [(hexa(f), hexa(l)) for f, l in merged])
+
+
 def main():
-    {"lower": print_lower, "upper": print_upper, "categories": print_categories, "scripts": print_scripts}[sys.argv[1]]()
+    {"lower": print_lower, "upper": print_upper, "categories": print_categories, "scripts": print_scripts,
+     "invisible": print_invisible}[sys.argv[1]]()
     print("\n}  // namespace weft::unicode_tables")
 
 

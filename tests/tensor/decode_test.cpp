@@ -54,6 +54,24 @@ TEST(TopK, EqualsAStableSort) {
   }
 }
 
+TEST(TopK, PutsForbiddenClassesLast) {
+  Workspace w;
+  const Tensor x = w.filled({2, 100}, 1);
+  for (int i = 0; i < 100; ++i) x.ptr<float>()[i] = x.ptr<float>()[100 + i] = static_cast<float>(i);
+  std::vector<int32_t> classes(100);
+  for (size_t i = 0; i < 100; ++i) classes[i] = static_cast<int32_t>(i % 3);
+  const Tensor best = w.nans({2, 3}), columns = w.ints(std::vector<int32_t>(6)).with_shape({2, 3});
+  ops::top_k(w.ctx, {.x = x,
+                     .valid = 100,
+                     .values = best,
+                     .columns = columns,
+                     .classes = w.ints(classes),
+                     .allowed = w.ints({0b110, 0})});
+  EXPECT_EQ(values<int32_t>(columns), (std::vector<int32_t>{98, 97, 95, 0, 1, 2}));
+  EXPECT_EQ(values(best)[2], 95);
+  EXPECT_EQ(values(best)[3], -std::numeric_limits<float>::infinity());
+}
+
 TEST(TopK, NeverSeesPaddingAndTakesMinusInfinity) {
   Workspace w;
   const Tensor x = w.filled({1, 6}, -std::numeric_limits<float>::infinity());

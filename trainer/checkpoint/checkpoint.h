@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "data/atomic_file.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/checkpoint/file_layout.h"
 
@@ -51,6 +52,14 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root);
 
 // Returns `path` if it is a step folder. For a run's folder or checkpoints folder, returns the best or else newest one.
 std::string resolve_checkpoint(const std::string& path);
+
+// A checkpoint that prune_checkpoints() does not remove while this object exists. The lease is a shared flock on
+// the manifest; the run asks for an exclusive one first. On a file system without locks, only the race remains.
+struct CheckpointLease {
+  std::string folder;
+  FileDescriptor manifest;
+};
+CheckpointLease lease_checkpoint(const std::string& path);  // resolves the path again if its checkpoint has just gone
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
 std::optional<std::string> pointed_at(const std::string& root,

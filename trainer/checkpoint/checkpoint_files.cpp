@@ -1,5 +1,9 @@
 // trainer/checkpoint/checkpoint_files.cpp: finds, resolves, links and prunes checkpoints.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -49,7 +53,7 @@ bool has_manifest(const std::string& folder) {
 }
 
 void report_passed_over(const std::string& folder, const std::string& reason) {
-  fmt::print(stderr, "checkpoint {} skipped: {}\n", folder, reason);
+  print_note("checkpoint {} skipped: {}\n", folder, reason);
 }
 
 std::string without_trailing_slash(std::string path) {
@@ -64,6 +68,14 @@ std::set<std::string> targets_of_links(const std::string& root) {
   for (const fs::directory_entry& entry : list_folder(root))
     if (const auto target = pointed_at(root, entry.path().filename().string())) targets.insert(*target);
   return targets;
+}
+
+FileDescriptor open_manifest(const std::string& folder, int flags) {
+  return FileDescriptor(open((fs::path(folder) / kManifestName).c_str(), flags | O_CLOEXEC));
+}
+
+bool is_locked_by_another(const FileDescriptor& file, int lock) {
+  return file && flock(file.get(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void remove_checkpoint(const std::string& folder) {
@@ -119,15 +131,28 @@ std::string resolve_checkpoint(const std::string& given) {
     return fs::is_symlink(path) ? fs::canonical(path).string() : path;  // the link may change during reading
   }
   const std::string root = fs::is_directory(path + "/checkpoints") ? path + "/checkpoints" : path;
-  if (const auto best = pointed_at(root, "best")) {
-    const std::string folder = root + "/" + *best;
-    const std::string reason = reason_against(folder, read_checkpoint_manifest);
-    if (reason.empty()) return folder;
-    report_passed_over(folder + " (the best)", reason);
+  std::optional<std::string> tried;  // a run that is training may change the link meanwhile
+  std::string reason;
+  for (auto best = pointed_at(root, "best"); best && best != tried; best = pointed_at(root, "best")) {
+    reason = reason_against(root + "/" + *best, read_checkpoint_manifest);
+    if (reason.empty()) return root + "/" + *best;
+    tried = best;
   }
+  if (tried) report_passed_over(root + "/" + *tried + " (the best)", reason);
   if (auto latest = find_latest_checkpoint(root)) return *latest;
   fail(ErrorKind::checkpoint,
        fmt::format("{} contains no checkpoint: give a step folder, a run's folder, or its checkpoints folder", path));
+}
+
+CheckpointLease lease_checkpoint(const std::string& path) {
+  constexpr int kTries = 20;  // a run would have to remove a checkpoint between two steps of this loop as often
+  for (int left = kTries;; --left) {
+    CheckpointLease lease{.folder = resolve_checkpoint(path), .manifest = FileDescriptor()};
+    lease.manifest = open_manifest(lease.folder, O_RDONLY);
+    const bool gone = !lease.manifest && errno == ENOENT;
+    if (left == 1 || (!gone && !is_locked_by_another(lease.manifest, LOCK_SH) && has_manifest(lease.folder)))
+      return lease;
+  }
 }
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder) {
@@ -181,7 +206,9 @@ void prune_checkpoints(const std::string& root, int64_t keep_last, int64_t keep_
     const bool for_good = keep_every > 0 && step_of_checkpoint(folder) % keep_every == 0;
     const bool may_be_needed = folder == good || folder == next_good || pointed.contains(name_of_path(folder)) ||
                                std::ranges::count(needed, step_of_checkpoint(folder)) > 0;
-    if (++num_kept > keep_last && !for_good && !may_be_needed) remove_checkpoint(folder);
+    if (++num_kept <= keep_last || for_good || may_be_needed) continue;
+    const FileDescriptor manifest = open_manifest(folder, O_RDWR);
+    if (!is_locked_by_another(manifest, LOCK_EX)) remove_checkpoint(folder);  // else a later save removes it
   }
 }
 

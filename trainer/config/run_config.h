@@ -12,6 +12,7 @@
 #include "model/config.h"
 #include "parallel/mesh.h"
 #include "parallel/placement/rank_device.h"
+#include "trainer/metrics/bleu.h"
 #include "trainer/optimizer/optimizer.h"
 #include "trainer/optimizer/schedule.h"
 
@@ -89,6 +90,7 @@ struct TrainConfig {
   std::string output, init;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
+  BleuTokenizer bleu_tokenize = BleuTokenizer::automatic;
   std::string validate_command;
   double validate_command_minutes = 30;
   int64_t samples = 4;
@@ -129,6 +131,9 @@ struct TrainConfig {
     v("log_every", log_every, "steps between printed progress lines if the output is not a terminal");
     v("validate_bleu", validate_bleu,
       "number of sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
+    v("bleu_tokenize", bleu_tokenize,
+      "BLEU's tokenizer in validation: 13a, intl, char, zh or none; auto = zh for Chinese, char for other scripts "
+      "without spaces, 13a otherwise");
     v("validate_command", validate_command,
       "shell command that scores the translations of each validation set while training continues; it reads the files "
       "$WEFT_SOURCE, $WEFT_HYPOTHESIS and $WEFT_REFERENCE, and prints the score as its last word; empty = none");
@@ -189,6 +194,8 @@ struct DecodeConfig {
   double length_penalty = 0.6;
   double max_length_factor = 2.0;
   int64_t max_length_extra = 10;
+  int64_t min_length = 1;
+  bool allow_unknown = false;
   int64_t nbest = 1;
 
   template <typename V>
@@ -197,6 +204,8 @@ struct DecodeConfig {
     v("length_penalty", length_penalty, "alpha of the length penalty ((5 + length) / 6)^alpha, as in GNMT; 0 = none");
     v("max_length_factor", max_length_factor, "max tokens of a translation: factor * source tokens + max_length_extra");
     v("max_length_extra", max_length_extra, "number of tokens added to max_length_factor * source tokens");
+    v("min_length", min_length, "min tokens of a translation, without tags and eos; empty lines stay empty");
+    v("allow_unknown", allow_unknown, "allow the unknown token in translations");
     v("nbest", nbest, "number of translations per sentence, at most the beam size");
   }
 };

@@ -20,9 +20,9 @@ size_t scoring_memory(const Replica& replica, int64_t rows) {
 }  // namespace
 
 TranslationScore score_translations(const std::vector<std::string>& hypotheses,
-                                    const std::vector<std::string>& references) {
+                                    const std::vector<std::string>& references, BleuTokenizer tokenizer) {
   return {.sentences = static_cast<int64_t>(hypotheses.size()),
-          .bleu = bleu(hypotheses, {references}),
+          .bleu = bleu(hypotheses, {references}, {.tokenizer = chosen_tokenizer(tokenizer, references)}),
           .chrf = chrf(hypotheses, {references})};
 }
 
@@ -37,16 +37,19 @@ HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count)
   std::vector<PairIds> pairs;
   corpus.read_pairs(0, count < 0 ? corpus.num_pairs() : std::min(count, corpus.num_pairs()), pairs);
   HeldOutSet set;
+  set.references = read_references(corpus.folder(), corpus.manifest());
+  const bool decodes = set.references.empty();
+  if (!decodes) set.references.resize(pairs.size());
   for (PairIds& pair : pairs) {
     set.sources.push_back(std::move(pair.source));
     const auto tags = static_cast<std::ptrdiff_t>(num_leading_tags(pair.target, target));
     set.prefixes.emplace_back(pair.target.begin(), pair.target.begin() + tags);
-    set.references.push_back(target.decode(pair.target));
+    if (decodes) set.references.push_back(target.decode(pair.target));
   }
   return set;
 }
 
-std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
+std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, BleuTokenizer tokenizer, Communicator& dp,
                                          const std::function<bool()>& stop, std::vector<Translation>& kept) {
   const int64_t at_once = 128 * dp.size(), total = std::ssize(set.sources);  // batch size does not affect results
   std::vector<std::string> texts;
@@ -60,7 +63,7 @@ std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSe
       if (texts.size() <= kept.size()) kept[texts.size() - 1] = std::move(nbest.front());
     }
   }
-  return score_translations(texts, set.references);
+  return score_translations(texts, set.references, tokenizer);
 }
 
 LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Block>& blocks, double smoothing,

@@ -22,12 +22,13 @@ struct TranslationScore {
   ChrfScore chrf;
 };
 TranslationScore score_translations(const std::vector<std::string>& hypotheses,
-                                    const std::vector<std::string>& references);
+                                    const std::vector<std::string>& references, BleuTokenizer tokenizer);
 
 std::vector<std::string> best_texts(const std::vector<NBest>& translations);
 
-// Contains pairs of a packed corpus: the sources as tokens, and the references as text. The text of a reference lacks
-// the tags of the target (data/tags.h), so the translation is forced to start with these tags.
+// Contains pairs of a packed corpus: the sources as tokens, and the references as raw text, or as decoded tokens if the
+// corpus stores no raw text. The text of a reference lacks the tags of the target (data/tags.h), so the translation is
+// forced to start with these tags.
 struct HeldOutSet {
   std::vector<std::vector<int32_t>> sources;
   std::vector<std::vector<int32_t>> prefixes;  // tags of the targets
@@ -36,7 +37,7 @@ struct HeldOutSet {
 HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count);  // count = -1: all pairs
 // Calls stop() every few sentences, and returns nullopt as soon as stop() is true. All ranks must get the same results
 // from stop(). Stores the best translations of the first kept.size() sentences in `kept`.
-std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, Communicator& dp,
+std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, BleuTokenizer tokenizer, Communicator& dp,
                                          const std::function<bool()>& stop, std::vector<Translation>& kept);
 
 // Losses in nats and the number of target tokens, both summed over the blocks of all dp ranks.

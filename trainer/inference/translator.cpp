@@ -74,6 +74,20 @@ std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const 
   return mine;
 }
 
+// Only bos and the unknown token are special in a vocabulary without byte pieces.
+TokenRules rules_of(const Tokenizer& tokenizer, bool allow_unknown) {
+  TokenRules rules;
+  for (int32_t id = 0; id < tokenizer.size(); ++id) {
+    TokenClass c = TokenClass::text;
+    if (tokenizer.is_byte(id)) c = class_of_byte(tokenizer.byte_of(id));
+    if (id == SpecialIds::eos) c = TokenClass::end;
+    if (id == SpecialIds::bos || tokenizer.is_padding(id) || (id == SpecialIds::unk && !allow_unknown))
+      c = TokenClass::forbidden;
+    rules.classes.push_back(static_cast<int32_t>(c));
+  }
+  return rules;
+}
+
 }  // namespace
 
 BeamOptions beam_options(const DecodeConfig& c) {
@@ -85,6 +99,7 @@ BeamOptions beam_options(const DecodeConfig& c) {
   if (c.max_length_factor < 0 || c.max_length_extra < 0)
     fail(ErrorKind::usage, fmt::format("max_length_factor = {} and max_length_extra = {} must both be at least 0",
                                        c.max_length_factor, c.max_length_extra));
+  if (c.min_length < 0) fail(ErrorKind::usage, fmt::format("min_length = {} must be at least 0", c.min_length));
   return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
 }
 
@@ -94,7 +109,8 @@ Translator::Translator(const Replica& replica, const Tokenizer& source, const To
       source_(source),
       target_(target),
       config_(config),
-      search_(replica.context(), replica.model(), replica.tp(), beam_options(config), batch) {}
+      search_(replica.context(), replica.model(), replica.tp(), beam_options(config),
+              rules_of(target, config.allow_unknown), batch) {}
 
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target) {
   const std::vector<int32_t> text = source.encode(line.text);
@@ -113,6 +129,10 @@ int64_t Translator::max_tokens(const TranslationInput& input) const {
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 
+int64_t Translator::min_tokens(const TranslationInput& input) const {
+  return static_cast<int64_t>(num_leading_tags(input.prefix, target_)) + config_.min_length;
+}
+
 std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress) {
   for (TranslationInput& input : inputs) {
     if (std::ssize(input.prefix) > longest_prefix())
@@ -125,7 +145,10 @@ std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> in
   const std::vector<size_t> mine = share_of(inputs, mesh_.dp());
   std::vector<BeamRequest> requests;
   for (const size_t i : mine)
-    requests.push_back({.source = inputs[i].source, .max_tokens = max_tokens(inputs[i]), .prefix = inputs[i].prefix});
+    requests.push_back({.source = inputs[i].source,
+                        .max_tokens = max_tokens(inputs[i]),
+                        .prefix = inputs[i].prefix,
+                        .min_tokens = min_tokens(inputs[i])});
   const auto total = static_cast<int64_t>(inputs.size());
   const auto found = all_or_none(mesh_.dp(), [&] {
     return search_.search(requests, [&](int64_t done) {

@@ -63,6 +63,7 @@ class Translator {
 
  private:
   int64_t max_tokens(const TranslationInput& input) const;
+  int64_t min_tokens(const TranslationInput& input) const;
 
   const Mesh& mesh_;
   const Tokenizer &source_, &target_;

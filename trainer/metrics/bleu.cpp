@@ -2,10 +2,12 @@
 #include "trainer/metrics/bleu.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstdlib>
 #include <unordered_map>
 
+#include "data/text/scripts.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 #include "trainer/metrics/references.h"
@@ -22,6 +24,7 @@ std::string prepare(std::string_view line, const BleuOptions& options) {
   std::string lowered;
   if (options.lower_case) line = lowered = lower_case(line);
   line = trim_right(line);
+  assert(options.tokenizer != BleuTokenizer::automatic);
   switch (options.tokenizer) {
     case BleuTokenizer::v13a:
       return tokenize_13a(line);
@@ -32,6 +35,7 @@ std::string prepare(std::string_view line, const BleuOptions& options) {
     case BleuTokenizer::zh:
       return tokenize_zh(line);
     case BleuTokenizer::none:
+    case BleuTokenizer::automatic:
       break;
   }
   return join_words(split_words(line));
@@ -109,6 +113,16 @@ BleuStats& BleuStats::operator+=(const BleuStats& other) {
     total[n] += other.total[n];
   }
   return *this;
+}
+
+BleuTokenizer chosen_tokenizer(BleuTokenizer option, const std::vector<std::string>& references) {
+  if (option != BleuTokenizer::automatic) return option;
+  std::string text;
+  for (const std::string& reference : references) text += reference;
+  const auto share = [&](const char* scripts) { return ScriptSet(scripts, "").share(text); };
+  if (share("Han+Bopomofo+Hiragana+Katakana+Thai+Lao+Khmer+Myanmar+Tibetan+Yi") <= 0.5) return BleuTokenizer::v13a;
+  const bool is_chinese = share("Han+Bopomofo") > 0.5 && share("Hiragana+Katakana") < 0.05;
+  return is_chinese ? BleuTokenizer::zh : BleuTokenizer::chars;
 }
 
 BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,

@@ -14,9 +14,11 @@
 
 namespace weft {
 
-enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none };  // see tokenizers.h; `none`: white space only
-constexpr EnumNames<BleuTokenizer, 5> enum_names(BleuTokenizer) {
-  return {{{"13a", BleuTokenizer::v13a},
+// See tokenizers.h; `none`: white space only; `automatic`: chosen_tokenizer() decides.
+enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none, automatic };
+constexpr EnumNames<BleuTokenizer, 6> enum_names(BleuTokenizer) {
+  return {{{"auto", BleuTokenizer::automatic},
+           {"13a", BleuTokenizer::v13a},
            {"intl", BleuTokenizer::intl},
            {"char", BleuTokenizer::chars},
            {"zh", BleuTokenizer::zh},
@@ -58,6 +60,11 @@ struct BleuScore {
   BleuStats stats;
   std::string signature;  // lists everything that affects the score
 };
+
+// Returns `option`, but for `automatic` the tokenizer that fits the references: zh if most letters are Chinese (Han
+// without kana), char if most belong to other scripts without spaces between words (Japanese, Thai, Lao, Khmer ...), and
+// 13a otherwise. REQUIRES for all other functions: the tokenizer is not `automatic`.
+BleuTokenizer chosen_tokenizer(BleuTokenizer option, const std::vector<std::string>& references);
 
 BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,
                      const BleuOptions& options = {});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "data/atomic_file.h"
 #include "trainer/version.h"
@@ -34,6 +35,7 @@ void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordere
   for (const ValidationMetric& metric : kValidationMetrics)
     if (const auto found = set.values.find(metric.key); found != set.values.end())
       record[validation_key(name, metric.key)] = found->second;
+  if (!set.bleu_signature.empty()) record[validation_key(name, "bleu_signature")] = set.bleu_signature;
 }
 
 std::string words_of_set(const SetReport& set) {
@@ -128,6 +130,7 @@ void RunLog::flush() {
 
 void RunLog::step(const StepReport& r, const RunSoFar& run) {
   throughput_.add(r.seconds, r.totals.source_tokens, r.totals.target_tokens, r.totals.flops);
+  raise_limits(r);
   write(step_record(r, run));
   const TrainStatus status = status_of(r, run);
   const bool is_due = r.step % std::max<int64_t>(config_.train.log_every, 1) == 0 || r.step == run.last_step;
@@ -135,6 +138,22 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   report_epochs(r, run);
   report_skipped(r);
   report_straggler(r);
+}
+
+// No step is faster than the processors, so a faster one shows that their rates were measured too low, for example
+// because other programs used the cores at that moment.
+void RunLog::raise_limits(const StepReport& r) {
+  const bool were_given = config_.train.peak_flops > 0 || config_.train.memory_bandwidth > 0;
+  const double mfu = limits_.flops > 0 ? r.totals.flops / r.seconds / limits_.flops : 0;
+  const double roofline = limits_.seconds / r.seconds;
+  if (mfu <= 1 && roofline <= 1) return;
+  if (!were_given) limits_.flops *= std::max(1.0, mfu), limits_.seconds /= std::max(1.0, roofline);
+  if (std::exchange(limits_were_raised_, true)) return;
+  message(fmt::format("step {}: mfu is {:.0f} % and roofline {:.0f} %, so the rates of the processors are too low: {}",
+                      r.step, 100 * mfu, 100 * roofline,
+                      were_given
+                          ? "correct train.peak_flops and train.memory_bandwidth"
+                          : "they were measured on a busy machine, and both shares now refer to the fastest step"));
 }
 
 // docs/formats/log-format.md describes the record of a step.

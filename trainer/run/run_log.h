@@ -59,6 +59,7 @@ class RunLog {
   std::string describe_place(const StepReport& report) const;
   std::vector<std::string> new_epochs(const StepReport& report);
   void report_epochs(const StepReport& report, const RunSoFar& run);
+  void raise_limits(const StepReport& report);
   void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 
@@ -76,6 +77,7 @@ class RunLog {
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   StepLimits limits_;
+  bool limits_were_raised_ = false;
   struct Epoch {
     int64_t number = 0, said_at = 0;  // said_at: step of the last message
   };

@@ -129,10 +129,11 @@ SetTexts Validation::texts_of(const Set& set, const std::vector<Translation>& tr
 bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
   const bool all = !config_.train.validate_command.empty();
   std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());
-  const auto scores = evaluate(*translator_, set.held_out, mesh_.dp(), stop, translations);
+  const auto scores = evaluate(*translator_, set.held_out, config_.train.bleu_tokenize, mesh_.dp(), stop, translations);
   if (!scores) return false;
   report.sets.back().values.insert(
       {{"bleu", scores->bleu.score}, {"chrf", scores->chrf.score}, {"length_ratio", scores->bleu.ratio}});
+  report.sets.back().bleu_signature = scores->bleu.signature;
   const bool is_first = report.sets.size() == 1;
   for (SampleText& text : set.samples.texts(translations, is_first ? "" : set.name))
     report.samples.push_back(std::move(text));

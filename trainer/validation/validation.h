@@ -22,6 +22,7 @@ namespace weft {
 struct SetReport {
   std::string name;                                   // empty if the only set has no name
   std::map<std::string, double, std::less<>> values;  // of the measured kValidationMetrics, by their keys
+  std::string bleu_signature;                         // empty without BLEU
 };
 
 struct ValidationReport {

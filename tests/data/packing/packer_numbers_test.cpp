@@ -45,7 +45,7 @@ TEST_F(PackerNumbersTest, StayWithTheirPairs) {
 
 TEST_F(PackerNumbersTest, MayBeScoresAlone) {
   PackOptions o = numbered("packed", 50);
-  o.text.columns = "score,source,target";
+  o.text.columns = "score,source,target,...";
   o.shuffle = false;
   pack(o, no_progress);
   EXPECT_EQ(read_manifest(folder_ / "packed").columns, (PairColumns{.score = true}));

@@ -33,8 +33,43 @@ TEST_F(PackerTest, KeepsTheOrderOfTheTextWithoutShuffle) {
   EXPECT_EQ(summary.manifest.shards.size(), 3u);
   EXPECT_EQ(texts_of("packed", false), source);
   EXPECT_EQ(texts_of("packed", true), target);
-  EXPECT_EQ(names_in(folder_ / "packed"), (std::vector<std::string>{"manifest.json", "shard-00000.h5", "shard-00001.h5",
-                                                                    "shard-00002.h5", "tokenizer.model"}));
+  EXPECT_EQ(names_in(folder_ / "packed"),
+            (std::vector<std::string>{"manifest.json", "references.txt", "shard-00000.h5", "shard-00001.h5",
+                                      "shard-00002.h5", "tokenizer.model"}));
+}
+
+TEST_F(PackerTest, KeepsTheRawTargetsOfAnUnshuffledCorpusUntilItIsExtended) {
+  const std::vector<std::string> source = sentences(4, 5), target{"ka\u00ADlo  mi …", "x² „lo“", "",
+                                                                  "\u202Eren tu"};  // the third pair is dropped
+  write(source, target);
+  PackOptions o = options();
+  o.shuffle = false;
+  Manifest m = pack(o, no_progress).manifest;
+  EXPECT_EQ(read_references(folder_ / "packed", m), (std::vector<std::string>{target[0], target[1], target[3]}));
+  write_file_atomically(folder_ / "packed/references.txt", "other\n");
+  expect_error([&] { read_references(folder_ / "packed", m); }, ErrorKind::data, {"references.txt is damaged"});
+  o.existing = ExistingCorpus::extend;
+  o.tokenizer.clear();
+  m = pack(o, no_progress).manifest;
+  EXPECT_TRUE(read_references(folder_ / "packed", m).empty());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "packed/references.txt"));
+}
+
+TEST_F(PackerTest, CountsWhatTokensDoNotKeepByCause) {
+  write({"ka lo", "ka  lo", " mi ", "ren", "tu"}, {"ka lo", "lo …", "x²", "ren", "tu\u00AD sa"});
+  PackOptions o = options();
+  o.show_changed = 1;
+  const EncodeCounts counts = pack(o, no_progress).counts;
+  EXPECT_EQ(counts.source.changed.count(TextChange::spaces), 2);
+  EXPECT_EQ(counts.source.changed.count(TextChange::normalized), 0);
+  EXPECT_EQ(counts.target.changed.count(TextChange::normalized), 2);
+  EXPECT_EQ(counts.target.changed.count(TextChange::spaces), 0);
+  EXPECT_EQ(counts.target.changed.count(TextChange::unknown), 0);
+  ASSERT_EQ(counts.target.changed.first(TextChange::normalized).size(), 1u);
+  const ChangedText& text = counts.target.changed.first(TextChange::normalized).front();
+  EXPECT_EQ(text.number, 1);
+  EXPECT_EQ(text.before, "lo …");
+  EXPECT_EQ(text.after, "lo ...");
 }
 
 TEST_F(PackerTest, ShufflesPairsAsPairsAndLosesNone) {
@@ -79,7 +114,7 @@ TEST_F(PackerTest, MakesTheSameShardsOfATsv) {
   for (size_t i = 0; i < source.size(); ++i) lines.push_back("url\t" + target[i] + "\t" + source[i] + "\t0.5\tmore");
   write_file_atomically(folder_ / "pairs.tsv", joined(lines));
   PackOptions o = options("tsv");
-  o.text = {.tsv = folder_ / "pairs.tsv", .columns = "-,target,source"};
+  o.text = {.tsv = folder_ / "pairs.tsv", .columns = "-,target,source,..."};
   pack(o, no_progress);
   EXPECT_TRUE(read_file(folder_ / "files/shard-00000.h5") == read_file(folder_ / "tsv/shard-00000.h5"));
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "data/text/letter_case.h"
+#include "data/noise/letter_case.h"
 #include "tests/data/packing/packer_fixture.h"
 #include "tests/data/sentencepiece_model.h"
 

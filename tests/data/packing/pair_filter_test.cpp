@@ -85,10 +85,10 @@ TEST(PairFilter, RefusesOptionsThatDropEverything) {
 
 TEST(Drops, KeepTheFirstTextsOfEachFaultInOrder) {
   Drops drops(2), later(2);
-  drops.add(Fault::empty, 3, {"a", ""});
-  later.add(Fault::empty, 8, {"b", ""});
-  later.add(Fault::empty, 9, {"c", ""});
-  later.add(Fault::ratio, 10, {"d", "e"});
+  drops.add(Fault::empty, {3, {"a", ""}});
+  later.add(Fault::empty, {8, {"b", ""}});
+  later.add(Fault::empty, {9, {"c", ""}});
+  later.add(Fault::ratio, {10, {"d", "e"}});
   drops.add(std::move(later));
   EXPECT_EQ(drops.count(Fault::empty), 3);
   EXPECT_EQ(drops.count(Fault::ratio), 1);

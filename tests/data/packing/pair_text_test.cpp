@@ -36,7 +36,7 @@ TEST_F(PairTextTest, ReadsTwoFilesWithTheTabsInTheirLines) {
 }
 
 TEST_F(PairTextTest, ReadsTheNamedColumnsInAnyOrder) {
-  EXPECT_EQ(pairs_of(tsv("one\teins\r\ntwo\tzwei\tmore\n")), (Pairs{{"one", "eins"}, {"two", "zwei"}}));
+  EXPECT_EQ(pairs_of(tsv("one\teins\r\ntwo\tzwei\n")), (Pairs{{"one", "eins"}, {"two", "zwei"}}));
   EXPECT_EQ(pairs_of(tsv("0.1\teins\tx\tone\n", "-,target,-,source")), (Pairs{{"one", "eins"}}));
   EXPECT_EQ(pairs_of(tsv("one\t\n\teins\n")), (Pairs{{"one", ""}, {"", "eins"}}));
 }
@@ -46,6 +46,20 @@ TEST_F(PairTextTest, NamesALineWithTooFewColumns) {
                {"pairs.tsv, line 2: found one column", "needs 2"});
   expect_error([&] { pairs_of(tsv("1\tone\n", "-,source,target")); }, ErrorKind::data,
                {"line 1: found 2 columns", "needs 3"});
+}
+
+TEST_F(PairTextTest, RefusesFurtherColumnsUnlessToldToSkipThem) {
+  const std::string text = "one\teins\nTwo men\tare outside.\tZwei Männer\n";  // a tab inside a side
+  expect_error([&] { pairs_of(tsv(text)); }, ErrorKind::data,
+               {"pairs.tsv, line 2: found 3 columns", "needs 2", "end --columns with ,..."});
+  EXPECT_EQ(pairs_of(tsv("one\teins\ntwo\tzwei\tx\ty\n", "source,target,...")),
+            (Pairs{{"one", "eins"}, {"two", "zwei"}}));
+  expect_error([&] { PairText files(tsv("a\tb\n", "source,...,target")); }, ErrorKind::usage,
+               {"nothing may follow ..."});
+}
+
+TEST_F(PairTextTest, DropsInvisibleCharacters) {
+  EXPECT_EQ(pairs_of(tsv("but\u00ADton\t\u202EKnopf\u2060\n\u3164\t\u200B\n")), (Pairs{{"button", "Knopf"}, {"", ""}}));
 }
 
 TEST_F(PairTextTest, RefusesColumnsThatMakeNoPair) {
@@ -87,7 +101,7 @@ TEST_F(PairTextTest, RefusesNumbersFromTwoPlacesAndFilesOfAnotherLength) {
   PairFiles files = tsv("a\tb\t1\n", "source,target,score");
   files.scores = file("s", "1\n");
   expect_error([&] { columns_of(files); }, ErrorKind::usage, {"--scores: --columns already names such a column"});
-  files.columns = "source,target";
+  files.columns = "source,target,...";
   files.scores = file("s", "1\n2\n");
   expect_error([&] { pairs_of(files); }, ErrorKind::data, {"pairs.tsv has 1 lines, but", "has 2"});
 }

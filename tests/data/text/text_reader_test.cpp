@@ -3,6 +3,7 @@
 #include "data/text/text_reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/data/pack_fixture.h"
 #include "tests/data/packed_text.h"
@@ -70,9 +71,79 @@ TEST_F(TextReaderTest, NamesFileLineAndByteOfNul) {
   expect_bad("a\nb\nc\0d\n"s, {folder_ / "text", "line 3", "byte 2 is NUL", "iconv", "tr -d"});
 }
 
-TEST_F(TextReaderTest, RefusesALineAboveOneMebibyte) {
-  EXPECT_EQ(lines_of(file_with(std::string(1 << 20, 'x') + "\n")).size(), 1u);
-  expect_bad("a\n" + std::string((1 << 20) + 1, 'x') + "\n", {"line 2", "longer than 1 MiB"});
+TEST_F(TextReaderTest, RefusesALineAbove16Mebibytes) {
+  EXPECT_EQ(lines_of(file_with(std::string(16 << 20, 'x') + "\n")).size(), 1u);
+  expect_bad("a\n" + std::string((16 << 20) + 1, 'x') + "\n", {"line 2", "longer than 16 MiB"});
+}
+
+TEST_F(TextReaderTest, NamesOtherFormatsAndTheCommandThatUnpacksThem) {
+  for (const auto& [bytes, parts] :
+       std::vector<std::pair<std::string, std::vector<std::string>>>{{"PK\3\4\24\0\0\0"s, {"ZIP", "unzip"}},
+                                                                     {"BZh91AY&SY"s, {"bzip2", "bunzip2"}},
+                                                                     {"7z\xBC\xAF\x27\x1C\0\4"s, {"7z x"}},
+                                                                     {"\x04\x22\x4D\x18@"s, {"lz4 -d"}},
+                                                                     {"PAR1\x15\x04"s, {"Parquet"}},
+                                                                     {"\x89HDF\r\n\x1A\n"s, {"HDF5"}},
+                                                                     {"\xFF\xFEh\0"s, {"iconv -f UTF-16"}}})
+    expect_bad(bytes, parts);
+  EXPECT_EQ(lines_of(file_with("PK\nBZh9\n7z\n")).size(), 3u);
+}
+
+// Standard input is a pipe during the test.
+class PipedText : public ::testing::Test {
+ protected:
+  PipedText() {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    saved_ = FileDescriptor(dup(STDIN_FILENO));
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    writer_ = FileDescriptor(ends[1]);
+  }
+  ~PipedText() override { dup2(saved_.get(), STDIN_FILENO); }
+  void write(const std::string& text) {
+    ASSERT_EQ(::write(writer_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  FileDescriptor saved_, writer_;
+};
+
+TEST_F(PipedText, IsReadyAsSoonAsALineIsComplete) {
+  TextReader reader = TextReader::standard_input();
+  std::string line;
+  EXPECT_FALSE(reader.ready());
+  write("o");
+  EXPECT_FALSE(reader.ready());
+  write("ne\ntw");
+  EXPECT_TRUE(reader.ready());
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "one");
+  EXPECT_FALSE(reader.ready());
+  write("o\n\nthree");
+  for (const char* expected : {"two", ""}) {
+    EXPECT_TRUE(reader.ready());
+    EXPECT_TRUE(reader.next(line));
+    EXPECT_EQ(line, expected);
+  }
+  EXPECT_FALSE(reader.ready());
+  writer_.reset();
+  EXPECT_TRUE(reader.ready());
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "three");
+  EXPECT_FALSE(reader.next(line));
+  EXPECT_EQ(reader.num_lines(), 4);
+}
+
+TEST_F(PipedText, MayBePackedAndArriveInParts) {
+  const std::string bytes = gzipped("a\nb\n");
+  write(bytes.substr(0, 3));
+  TextReader reader = TextReader::standard_input();
+  write(bytes.substr(3));
+  writer_.reset();
+  std::string line;
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "b");
+  EXPECT_FALSE(reader.next(line));
 }
 
 TEST_F(TextReaderTest, NoticesWhatIsNoGzipBehindGzip) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "launch/options/help_format.h"
@@ -45,6 +46,20 @@ TEST(RunOptions, LetsTheCommandLineWinOverTheFile) {
   const RunConfig config = parsed({"--model.width=128", "--config", folder / "run.cfg"});
   EXPECT_EQ(config.model.width, 128);
   EXPECT_EQ(config.model.heads, 4);
+}
+
+TEST(RunOptions, RefusesTheConfigurationOfACopiedRun) {
+  const TemporaryFolder folder;
+  for (const char* run : {"original", "copy"}) {
+    std::filesystem::create_directory(folder / run);
+    std::ofstream(folder / run + "/config.cfg") << "[train]\noutput = " << (folder / "original") << "\n";
+    std::ofstream(folder / run + "/log.jsonl") << "";
+  }
+  EXPECT_EQ(parsed({"--config", folder / "original/config.cfg"}).train.output, folder / "original");
+  const std::string message = argument_error({"--config", folder / "copy/config.cfg"});
+  EXPECT_NE(message.find("belongs to the run in " + (folder / "copy")), std::string::npos) << message;
+  EXPECT_NE(message.find("add --train.output=" + (folder / "copy")), std::string::npos) << message;
+  parsed({"--config", folder / "copy/config.cfg", "--train.output=" + (folder / "copy")});
 }
 
 TEST(RunOptions, ReadsStagesFromTheCommandLine) {

@@ -43,7 +43,7 @@ struct SmallModel {
     return c;
   }
   Results search(const std::vector<BeamRequest>& requests, const BeamOptions& options, int64_t side_by_side = 0) {
-    return BeamSearch(ctx, model, tp, options, side_by_side).search(requests);
+    return BeamSearch(ctx, model, tp, options, {}, side_by_side).search(requests);
   }
   // Log probability of each token of each target and of its eos, given the source, by the whole decoder
   // without cache.
@@ -231,7 +231,7 @@ TEST_F(BeamSearchTest, APrefixDoesNotDependOnTheBatch) {
   SmallModel m(*alone_);
   std::vector<BeamRequest> requests = random_requests(all_or_few(30, 5), 23, 8);
   for (size_t i = 0; i < requests.size(); ++i) requests[i].prefix.assign(i % 4, 9);
-  BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3, .nbest = 3}, 1);
+  BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3, .nbest = 3}, {}, 1);
   Results one_by_one;
   for (const BeamRequest& request : requests) one_by_one.push_back(search.search({request})[0]);
   expect_same_bits(m.search(requests, {.beam = 3, .nbest = 3}), one_by_one);
@@ -269,7 +269,7 @@ TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
     const Results together = m.search(requests, options, 64);
     expect_same_bits(m.search(requests, options, 7), together);
     Results one_by_one;
-    BeamSearch search(m.ctx, m.model, m.tp, options, 1);
+    BeamSearch search(m.ctx, m.model, m.tp, options, {}, 1);
     for (const BeamRequest& request : requests) one_by_one.push_back(search.search({request})[0]);
     expect_same_bits(one_by_one, together);
   }
@@ -349,6 +349,33 @@ TEST_F(BeamSearchTest, RefusesWhatMakesNoSense) {
   EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 2, .nbest = 3}), Error);
   ops::fill(m.ctx, {.x = m.params.values(), .value = std::nanf("")});
   testing::message_of(ErrorKind::diverged, [&] { m.search(random_requests(1, 23), {}); });
+}
+
+// Ids 3 and 4 are lead bytes of two-byte characters, 5 to 7 the bytes that continue one, the rest is text.
+TEST(BeamSearchRules, HoldInEveryHypothesis) {
+  TokenRules rules{.classes = std::vector<int32_t>(23, static_cast<int32_t>(TokenClass::text))};
+  const auto set = [&](int32_t id, TokenClass c) { rules.classes[static_cast<size_t>(id)] = static_cast<int32_t>(c); };
+  for (const int32_t id : {SpecialIds::unk, SpecialIds::bos}) set(id, TokenClass::forbidden);
+  set(SpecialIds::eos, TokenClass::end);
+  for (const int32_t id : {3, 4}) set(id, TokenClass::lead_2);
+  set(5, TokenClass::next_80), set(6, TokenClass::next_90), set(7, TokenClass::next_A0);
+  std::vector<BeamRequest> requests = random_requests(all_or_few(12, 3), 23);
+  for (BeamRequest& r : requests) r.min_tokens = 3;
+  const auto is_lead = [](int32_t id) { return id == 3 || id == 4; };
+  for (const int64_t beam : {1, 4, 30})
+    run_thread_ranks(2, [&](Communicator& group) {
+      SmallModel m(group);
+      BeamSearch search(m.ctx, m.model, m.tp, {.beam = beam, .nbest = beam}, rules);
+      for (const std::vector<Hypothesis>& nbest : search.search(requests))
+        for (const Hypothesis& h : nbest) {
+          EXPECT_GE(std::ssize(h.tokens), 3);
+          EXPECT_FALSE(is_lead(h.tokens.back()));
+          for (size_t i = 0; i < h.tokens.size(); ++i) {
+            EXPECT_GT(h.tokens[i], SpecialIds::eos);
+            EXPECT_EQ(h.tokens[i] >= 5 && h.tokens[i] <= 7, i > 0 && is_lead(h.tokens[i - 1]));
+          }
+        }
+    });
 }
 
 }  // namespace

@@ -119,6 +119,22 @@ TEST(CheckpointFiles, ResolvesStepFoldersRunsAndPointers) {
   EXPECT_EQ(resolve_checkpoint(folder / "exported"), folder / "exported");
 }
 
+TEST(CheckpointFiles, APruningRunLeavesWhatIsBeingRead) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3}) save(folder.path(), step);
+  const auto prune = [&] {
+    prune_checkpoints(folder.path(), /*keep_last=*/1, /*keep_every=*/0, /*good_until=*/-1, {});
+  };
+  {
+    const CheckpointLease lease = lease_checkpoint(folder / "step-00000001"), newest = lease_checkpoint(folder.path());
+    EXPECT_EQ(newest.folder, folder / "step-00000003");
+    prune();
+    EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000001", "step-00000003"}));
+  }
+  prune();
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000003"}));
+}
+
 TEST(CheckpointFiles, AnExplicitCheckpointIsNeverReplacedByAnother) {
   const Folder folder;
   save(folder.path(), 1);

@@ -123,11 +123,11 @@ TEST(ValidationLoss, IsTheMeanOverAllRanksBlocks) {
 }
 
 TEST(ScoreTranslations, IsBleuAndChrfOfTheLines) {
-  const TranslationScore same = score_translations({"a b c d e f", "g h i j"}, {"a b c d e f", "g h i j"});
+  const TranslationScore same = score_translations({"a b c d e f", "g h i j"}, {"a b c d e f", "g h i j"}, BleuTokenizer::v13a);
   EXPECT_EQ(same.sentences, 2);
   EXPECT_NEAR(same.bleu.score, 100, 1e-9);
   EXPECT_NEAR(same.chrf.score, 100, 1e-9);
-  EXPECT_LT(score_translations({"a b c d e x"}, {"a b c d e f"}).bleu.score, 100);
+  EXPECT_LT(score_translations({"a b c d e x"}, {"a b c d e f"}, BleuTokenizer::v13a).bleu.score, 100);
 }
 
 TEST(HeldOut, IsTheCorpusInItsOrder) {

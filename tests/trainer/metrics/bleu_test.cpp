@@ -90,6 +90,16 @@ TEST(Bleu, StatsOfPartsAddUpToTheWhole) {
   EXPECT_EQ(bleu_from_stats(sum, 1).score, whole.score);
 }
 
+TEST(Bleu, ChoosesTheTokenizerByTheScriptOfTheReferences) {
+  const auto chosen = [](const std::string& text) { return chosen_tokenizer(BleuTokenizer::automatic, {text, ""}); };
+  EXPECT_EQ(chosen("你好，世界！真的吗？ OK"), BleuTokenizer::zh);
+  EXPECT_EQ(chosen("私は学生です。"), BleuTokenizer::chars);
+  EXPECT_EQ(chosen("ฉันชอบอ่านหนังสือ"), BleuTokenizer::chars);
+  for (const char* text : {"Zwei Männer", "Два человека", "안녕하세요 세계", "", "12:30", "Das Zeichen 中 im Text"})
+    EXPECT_EQ(chosen(text), BleuTokenizer::v13a) << text;
+  EXPECT_EQ(chosen_tokenizer(BleuTokenizer::intl, {"你好"}), BleuTokenizer::intl);
+}
+
 TEST(Bleu, RefusesReferencesOfAnotherLength) { EXPECT_THROW(bleu({"a", "b"}, {{"a"}}), Error); }
 
 TEST(Version, IsTheOneOfTheBuild) {

@@ -95,7 +95,9 @@ ValidationReport full_validation() {
   ValidationReport report{.step = 7, .sets = {}, .samples = {}, .attention = {}, .texts = {}};
   for (const char* name : {"dev", "news"})
     report.sets.push_back(
-        {.name = name, .values = {{"valid_loss", 1}, {"valid_nll", 1}, {"bleu", 1}, {"chrf", 1}, {"length_ratio", 1}}});
+        {.name = name,
+         .values = {{"valid_loss", 1}, {"valid_nll", 1}, {"bleu", 1}, {"chrf", 1}, {"length_ratio", 1}},
+         .bleu_signature = "BLEU|tok:13a"});
   report.samples = {{"", "source", "reference", "hypothesis"}, {"news", "source", "reference", "hypothesis"}};
   report.attention = SampleAttention{.sample = 0, .source = {"a"}, .target = {"b"}, .weights = {1}};
   return report;

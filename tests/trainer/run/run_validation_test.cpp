@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "data/atomic_file.h"
-#include "data/text/letter_case.h"
+#include "data/noise/letter_case.h"
 #include "tests/trainer/run/text_run.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/train_state.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/corpus.h"
-#include "data/text/letter_case.h"
+#include "data/noise/letter_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/text_corpus.h"
 

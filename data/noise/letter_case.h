@@ -1,4 +1,4 @@
-// data/text/letter_case.h: converts text to upper case and title case. (lower_case() is in data/text/unicode.h.)
+// data/noise/letter_case.h: converts text to upper case and title case. (lower_case() is in data/text/unicode.h.)
 //
 // The mappings are those of Python's str.upper ("ß" becomes "SS"), for all languages. Bytes that are not UTF-8 stay
 // unchanged.

@@ -1,5 +1,5 @@
-// tests/data/text/letter_case_test.cpp: upper case as Python's, and title case.
-#include "data/text/letter_case.h"
+// tests/data/noise/letter_case_test.cpp: upper case as Python's, and title case.
+#include "data/noise/letter_case.h"
 
 #include <gtest/gtest.h>
 

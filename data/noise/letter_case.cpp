@@ -1,5 +1,5 @@
-// data/text/letter_case.cpp: looks characters up in the tables of upper case.
-#include "data/text/letter_case.h"
+// data/noise/letter_case.cpp: looks characters up in the tables of upper case.
+#include "data/noise/letter_case.h"
 
 #include <algorithm>
 #include <iterator>
