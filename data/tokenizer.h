@@ -28,9 +28,9 @@ class Tokenizer {  // several threads may call encode and decode
   bool spells(const std::vector<int32_t>& ids, std::string_view text) const;
   std::string piece(int32_t id) const;
   int32_t id_of(const std::string& piece) const;  // returns unk if there is no such piece
-  bool is_tag(int32_t id) const;   // true for control pieces other than bos, eos and padding (data/tags.h)
+  bool is_tag(int32_t id) const;  // true for control pieces other than bos, eos and padding (data/tags.h)
   bool is_padding(int32_t id) const;
-  bool is_byte(int32_t id) const;  // true for pieces that stand for one byte (byte fallback)
+  bool is_byte(int32_t id) const;     // true for pieces that stand for one byte (byte fallback)
   uint8_t byte_of(int32_t id) const;  // REQUIRES: is_byte(id)
 
  private:

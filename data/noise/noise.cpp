@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "data/noise/slips.h"
 #include "data/noise/letter_case.h"
+#include "data/noise/slips.h"
 #include "data/text/unicode.h"
 #include "tensor/random.h"
 

@@ -97,9 +97,12 @@ void PackFolder::commit(const Manifest& manifest, const Creation& creation) {
 }
 
 void PackFolder::append(const Manifest& manifest, size_t first, const Creation& creation) {
+  std::set<std::string> unused = files_of(read_manifest(folder_));
+  for (const std::string& file : files_of(manifest)) unused.erase(file);
   for (size_t i = first; i < manifest.shards.size(); ++i) place(manifest.shards[i].file);
   extend_manifest(folder_, manifest, creation);
   committed_ = true;
+  for (const std::string& file : unused) fs::remove(fs::path(folder_) / file);
 }
 
 void PackFolder::place(const std::string& file) {

@@ -30,7 +30,8 @@ class PackFolder {
   // Removes an older corpus, then moves the manifest's files out of working().
   void commit(const Manifest& manifest, const Creation& creation);
 
-  // Moves shard `first` and all later shards, then replaces the manifest. Until then, the old corpus is intact.
+  // Moves shard `first` and all later shards, replaces the manifest, and removes files that the new one does not list.
+  // Until the manifest is replaced, the old corpus is intact.
   void append(const Manifest& manifest, size_t first, const Creation& creation);
 
  private:

@@ -386,7 +386,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
     summary.bytes += static_cast<int64_t>(std::filesystem::file_size(folder.working(manifest.shards[i].file)));
   const Creation creation = creation_of(options, counts);
   if (append)
-    folder.append(manifest, first, creation), remove_references(options.output, before);
+    folder.append(manifest, first, creation);
   else
     folder.commit(manifest, creation);
   return summary;

@@ -68,8 +68,8 @@ EncodeCounts counts_of(const EncodeOptions& options) {
 
 void count(const std::string& line, const std::vector<int32_t>& ids, const Tokenizer& tokenizer, int64_t number,
            SideCounts& counts) {
-  if (const std::optional<TextChange> change = text_change(line, ids, tokenizer))
-    counts.changed.add(*change, {number, line, tokenizer.decode(ids)});
+  if (const std::optional<ChangedText> changed = changed_text(line, number, ids, tokenizer))
+    counts.changed.add(changed->change, *changed);
   counts.words += count_words(line);
   counts.tokens += static_cast<int64_t>(ids.size());
   for (const int32_t id : ids) {

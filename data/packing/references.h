@@ -1,7 +1,6 @@
 // data/packing/references.h: keeps the raw targets of a corpus for validation, in kReferencesFile.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -23,27 +22,22 @@ class References {
   std::function<void(std::string_view)> sink() {
     if (!wanted_) return {};
     return [this](std::string_view target) {
-      if (++num_lines_ <= kMaxLines) text_.append(target).push_back('\n');
+      if (wanted_) text_.append(target).push_back('\n');
+      if (++num_lines_ > kMaxLines || text_.size() > kMaxBytes) wanted_ = false, text_ = {};
     };
   }
-  // Writes the file and returns its digest, or "" if the corpus is too large or the text is not wanted.
-  std::string write(const PackFolder& folder) const {
-    if (!wanted_ || num_lines_ > kMaxLines) return "";
+  std::string write(const PackFolder& folder) const {  // returns the file's digest, or "" if there is no file
+    if (!wanted_) return "";
     write_file_atomically(folder.working(kReferencesFile), text_);
     return sha256_of(text_);
   }
 
  private:
   static constexpr int64_t kMaxLines = 100'000;
+  static constexpr size_t kMaxBytes = 64 << 20;  // of memory
   bool wanted_;
   int64_t num_lines_ = 0;
   std::string text_;
 };
-
-inline void remove_references(const std::string& folder, const Manifest& before) {
-  std::error_code ignored;
-  if (!before.references_sha256.empty())
-    std::filesystem::remove(std::filesystem::path(folder) / kReferencesFile, ignored);
-}
 
 }  // namespace weft

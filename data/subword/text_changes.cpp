@@ -13,13 +13,17 @@ const char* description(TextChange change) {
   return kNames[static_cast<size_t>(change)];
 }
 
-std::optional<TextChange> text_change(std::string_view text, const std::vector<int32_t>& ids,
-                                      const Tokenizer& tokenizer) {
+std::optional<ChangedText> changed_text(const std::string& text, int64_t number, const std::vector<int32_t>& ids,
+                                        const Tokenizer& tokenizer) {
   if (tokenizer.spells(ids, text)) return std::nullopt;
-  if (std::ranges::count(ids, SpecialIds::unk) > 0) return TextChange::unknown;
-  const std::string after = tokenizer.decode(ids);
-  if (after == text) return std::nullopt;
-  return split_words(after) == split_words(text) ? TextChange::spaces : TextChange::normalized;
+  ChangedText changed{.number = number, .before = text, .after = tokenizer.decode(ids)};
+  if (std::ranges::count(ids, SpecialIds::unk) > 0)
+    changed.change = TextChange::unknown;
+  else if (changed.after == text)
+    return std::nullopt;
+  else if (split_words(changed.after) == split_words(text))
+    changed.change = TextChange::spaces;
+  return changed;
 }
 
 }  // namespace weft

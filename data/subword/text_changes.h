@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/tally.h"
@@ -20,14 +19,15 @@ enum class TextChange : uint8_t {
 inline constexpr size_t kNumTextChanges = 3;
 const char* description(TextChange change);
 
-// Returns how decode(ids) differs from the text, or nullopt if it does not. REQUIRES: ids = encode(text).
-std::optional<TextChange> text_change(std::string_view text, const std::vector<int32_t>& ids,
-                                      const Tokenizer& tokenizer);
-
 struct ChangedText {
+  TextChange change = TextChange::normalized;
   int64_t number = 0;  // of the line, counted from 0
   std::string before, after;
 };
+// Returns how decode(ids) differs from the text of line `number`, or nullopt if it does not. REQUIRES: ids are the
+// encoded text.
+std::optional<ChangedText> changed_text(const std::string& text, int64_t number, const std::vector<int32_t>& ids,
+                                        const Tokenizer& tokenizer);
 using TextChanges = Tally<TextChange, kNumTextChanges, ChangedText>;
 
 }  // namespace weft

@@ -15,23 +15,20 @@ using namespace unicode_tables;
 constexpr char32_t kNonJoiner = 0x200C, kJoiner = 0x200D, kEmojiStyle = 0xFE0F, kKeycap = 0x20E3, kFlag = 0x1F3F4,
                    kFirstTag = 0xE0020, kCancelTag = 0xE007F;
 
-struct Neighbors {
-  char32_t before = 0, after = 0;  // visible characters, or 0 at the ends of the text
-};
-
 bool is_mongolian_selector(char32_t c) { return c >= 0x180B && c <= 0x180F; }
 
-bool is_needed(char32_t c, const Neighbors& n) {
-  if (c == kJoiner && contains(kEmoji, n.before) && contains(kEmoji, n.after)) return true;
-  if (c == kJoiner || c == kNonJoiner) return contains(kJoining, n.before);
-  if (is_mongolian_selector(c)) return n.before >= 0x1800 && n.before <= 0x18AF;
-  if (c == kEmojiStyle) return contains(kEmoji, n.before) || n.after == kKeycap;
-  return false;
+// `before` and `after` are the nearest visible characters, or 0 at the ends of the text.
+bool is_needed(char32_t c, char32_t before, char32_t after) {
+  if (c == kJoiner && contains(kEmoji, before) && contains(kEmoji, after)) return true;
+  if (c == kJoiner || c == kNonJoiner) return contains(kJoining, before);
+  if (is_mongolian_selector(c)) return before >= 0x1800 && before <= 0x18AF;
+  return c == kEmojiStyle && (contains(kEmoji, before) || after == kKeycap);
 }
 
 // Returns the length of the tag sequence at the start of the text, such as the one that makes a flag Scotland's, or 0.
 size_t tag_sequence(std::string_view text) {
-  for (size_t i = 0; i < text.size(); i += 4) {
+  constexpr size_t kMaxBytes = 4 * 32;  // Unicode's sequences have at most 6 tags
+  for (size_t i = 0; i < std::min(text.size(), kMaxBytes); i += 4) {
     const char32_t c = code_point_at(text, i).value;
     if (c < kFirstTag || c > kCancelTag) return 0;
     if (c == kCancelTag) return i == 0 ? 0 : i + 4;
@@ -39,13 +36,14 @@ size_t tag_sequence(std::string_view text) {
   return 0;
 }
 
-char32_t next_visible(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint c = code_point_at(text, i);
-    if (!contains(kInvisible, c.value)) return c.value;
-    i += static_cast<size_t>(c.num_bytes);
+// Returns the end of the invisible characters from `begin` on.
+size_t end_of_invisible(std::string_view text, size_t begin) {
+  while (begin < text.size()) {
+    const CodePoint c = code_point_at(text, begin);
+    if (!contains(kInvisible, c.value)) break;
+    begin += static_cast<size_t>(c.num_bytes);
   }
-  return 0;
+  return begin;
 }
 
 }  // namespace
@@ -62,21 +60,22 @@ bool has_invisible(std::string_view text) {
 
 std::string without_invisible(std::string_view text) {
   std::string out;
-  Neighbors neighbors;
+  char32_t before = 0;
   for (size_t i = 0; i < text.size();) {
-    const CodePoint c = code_point_at(text, i);
-    size_t length = static_cast<size_t>(c.num_bytes);
-    bool keep = true;
-    if (contains(kInvisible, c.value)) {
-      const size_t flag = neighbors.before == kFlag ? tag_sequence(text.substr(i)) : 0;
-      neighbors.after = next_visible(text.substr(i));
-      keep = flag > 0 || (is_needed(c.value, neighbors) && !out.ends_with(text.substr(i, length)));
-      length = std::max(length, flag);
-    } else {
-      neighbors.before = c.value;
+    const size_t run_end = end_of_invisible(text, i);
+    const char32_t after = run_end < text.size() ? code_point_at(text, run_end).value : 0;
+    while (i < run_end) {
+      const size_t flag = before == kFlag ? tag_sequence(text.substr(i)) : 0;
+      const CodePoint c = code_point_at(text, i);
+      const size_t length = std::max(flag, static_cast<size_t>(c.num_bytes));
+      const std::string_view character = text.substr(i, length);
+      if (flag > 0 || (is_needed(c.value, before, after) && !out.ends_with(character))) out += character;
+      i += length;
     }
-    if (keep) out.append(text, i, length);
-    i += length;
+    if (i == text.size()) break;
+    before = after;
+    out += text.substr(i, static_cast<size_t>(code_point_at(text, i).num_bytes));
+    i += static_cast<size_t>(code_point_at(text, i).num_bytes);
   }
   return out;
 }

@@ -122,7 +122,8 @@ struct TextReader::Impl {
   }
 
   bool read_raw(std::string& line) {
-    line = std::exchange(partial, {});
+    line.assign(partial);  // keeps the capacity of both
+    partial.clear();
     bool any = !line.empty();
     while (begin < end || refill()) {
       any = true;
@@ -131,8 +132,8 @@ struct TextReader::Impl {
       const size_t length = newline ? static_cast<size_t>(newline - start) : end - begin;
       if (line.size() + length > kMaxLine) {
         ++num_lines;
-        fail(ErrorKind::data,
-             fmt::format("{}, line {}: the line is longer than 16 MiB; put one sentence on each line", path, num_lines));
+        fail(ErrorKind::data, fmt::format("{}, line {}: the line is longer than 16 MiB; put one sentence on each line",
+                                          path, num_lines));
       }
       line.append(start, length);
       begin += length + (newline ? 1 : 0);
@@ -148,7 +149,7 @@ struct TextReader::Impl {
   bool recognized = false, ended = false;
   Compression compression = Compression::none;
   std::unique_ptr<Decompressor> decompressor;  // null for plain text
-  std::vector<char> packed, buffer;            // contents of the file; text
+  std::vector<char> packed, buffer;            // bytes of the file; bytes of the text
   std::string_view unread;                     // the unread part of `packed`
   size_t begin = 0, end = 0;                   // the unread part of `buffer`
   std::string partial;                         // the start of a line, from which ready() has removed it

@@ -83,8 +83,8 @@ class TooLong {
   }
   void print() const {
     if (count_ > 0)
-      print_note("weft: pairs without a score, because this model can score at most {} tokens: {}; the first: {}\n", limit_,
-                 count_, first_);
+      print_note("weft: pairs without a score, because this model can score at most {} tokens: {}; the first: {}\n",
+                 limit_, count_, first_);
   }
 
  private:

@@ -25,8 +25,8 @@ void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& co
 void require_own_folder(const std::filesystem::path& file, const std::string& output) {
   namespace fs = std::filesystem;
   const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (file.filename() != "config.cfg" || !fs::exists(folder / "log.jsonl")) return;
   std::error_code missing;
+  if (file.filename() != "config.cfg" || !fs::exists(folder / "log.jsonl", missing)) return;
   if (fs::equivalent(folder, output, missing)) return;
   fail(ErrorKind::usage,
        fmt::format(

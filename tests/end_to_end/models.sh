@@ -26,7 +26,7 @@ translating() {
 }
 
 pipes() {  # after translating
-  local answer
+  local answer input
   for prefix in '' 'launch -n 2'; do
     # shellcheck disable=SC2086  # splits into words
     coproc translator { "$weft" $prefix translate --quiet --checkpoint whole 2>pipe-err; }
@@ -35,7 +35,8 @@ pipes() {  # after translating
       read -r -t 120 answer <&"${translator[0]}" || { cat pipe-err >&2; fail "weft $prefix translate does not answer a pipe"; }
       check "weft $prefix translate answers line $i of a pipe that stays open" [ "$answer" = "$(sed -n "${i}p" text)" ]
     done
-    exec {translator[1]}>&-
+    input=${translator[1]}
+    exec {input}>&-
     wait "$translator_PID"
   done
   gzip -c lines | translate >unpacked
@@ -66,6 +67,23 @@ scoring() {  # after translating
   expect 0 "$weft" bleu --reference valid.de valid.de
   check "a text is its own translation with BLEU 100.0" grep -q '^BLEU|.* = 100\.0 ' out
   check "and chrF 100.0" grep -q '^chrF2|.* = 100\.0$' out
+}
+
+validating() {  # after translating
+  sed 's/$/ …/' valid.de >dots.de  # the tokenizer would turn each … into three dots
+  expect 0 "$weft" pack --quiet --source valid.en --target dots.de --output packed-dots --tokenizer packed/tokenizer.model \
+    --no-shuffle
+  valid=packed-dots expect 0 train 1 dotted --train.init=whole --train.steps=2 --train.validate_every=2 \
+    --train.validate_bleu=-1 --train.bleu_tokenize=char  # with words, a model of 30 steps has BLEU 0
+  expect 0 "$weft" evaluate --quiet --json --checkpoint dotted --source valid.en --reference dots.de --output dotted-text \
+    --tokenize char
+  bleu_of() { grep -oE '"(bleu|score)": ?[0-9.e-]+' "$1" | head -n 1 | grep -oE '[0-9.e-]+$'; }
+  check "validation compares with the raw text, as evaluate does" [ "$(bleu_of dotted/log.jsonl)" = "$(bleu_of out)" ]
+  local evaluated
+  evaluated=$(bleu_of out)
+  expect 0 "$weft" bleu --json --tokenize char --reference dots.de dotted-text/valid.en.txt
+  check "and bleu computes the same number, to all digits" [ "$(bleu_of out)" = "$evaluated" ]
+  check "which is above 0" awk "BEGIN { exit !($evaluated > 0) }"
 }
 
 exchanging() {  # after translating, whose lines and text it reads

@@ -145,7 +145,7 @@ std::string resolve_checkpoint(const std::string& given) {
 }
 
 CheckpointLease lease_checkpoint(const std::string& path) {
-  constexpr int kTries = 20;  // a run would have to remove a checkpoint between two steps of this loop as often
+  constexpr int kTries = 20;  // each fails only if the run removes the checkpoint at this very moment
   for (int left = kTries;; --left) {
     CheckpointLease lease{.folder = resolve_checkpoint(path), .manifest = FileDescriptor()};
     lease.manifest = open_manifest(lease.folder, O_RDONLY);

@@ -130,7 +130,7 @@ void RunLog::flush() {
 
 void RunLog::step(const StepReport& r, const RunSoFar& run) {
   throughput_.add(r.seconds, r.totals.source_tokens, r.totals.target_tokens, r.totals.flops);
-  raise_limits(r);
+  check_limits(r);
   write(step_record(r, run));
   const TrainStatus status = status_of(r, run);
   const bool is_due = r.step % std::max<int64_t>(config_.train.log_every, 1) == 0 || r.step == run.last_step;
@@ -142,13 +142,13 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
 
 // No step is faster than the processors, so a faster one shows that their rates were measured too low, for example
 // because other programs used the cores at that moment.
-void RunLog::raise_limits(const StepReport& r) {
+void RunLog::check_limits(const StepReport& r) {
   const bool were_given = config_.train.peak_flops > 0 || config_.train.memory_bandwidth > 0;
   const double mfu = limits_.flops > 0 ? r.totals.flops / r.seconds / limits_.flops : 0;
   const double roofline = limits_.seconds / r.seconds;
   if (mfu <= 1 && roofline <= 1) return;
   if (!were_given) limits_.flops *= std::max(1.0, mfu), limits_.seconds /= std::max(1.0, roofline);
-  if (std::exchange(limits_were_raised_, true)) return;
+  if (std::exchange(limits_were_too_low_, true)) return;
   message(fmt::format("step {}: mfu is {:.0f} % and roofline {:.0f} %, so the rates of the processors are too low: {}",
                       r.step, 100 * mfu, 100 * roofline,
                       were_given

@@ -59,7 +59,7 @@ class RunLog {
   std::string describe_place(const StepReport& report) const;
   std::vector<std::string> new_epochs(const StepReport& report);
   void report_epochs(const StepReport& report, const RunSoFar& run);
-  void raise_limits(const StepReport& report);
+  void check_limits(const StepReport& report);
   void report_straggler(const StepReport& report);
   void report_skipped(const StepReport& report);
 
@@ -77,7 +77,7 @@ class RunLog {
   StragglerWatch stragglers_;
   ThroughputMeter throughput_;
   StepLimits limits_;
-  bool limits_were_raised_ = false;
+  bool limits_were_too_low_ = false;
   struct Epoch {
     int64_t number = 0, said_at = 0;  // said_at: step of the last message
   };
