@@ -81,6 +81,7 @@ int64_t Tokenizer::size() const { return impl_->processor.GetPieceSize(); }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   if (has_invisible(text)) return encode(without_invisible(text));
+  text = trim(text);
   std::vector<int> ids;
   check(impl_->processor.Encode({text.data(), text.size()}, &ids));
   return ids;
@@ -89,6 +90,7 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
 // Encodes the text and joins its pieces. A byte piece has a name like <0xE6>, and becomes the byte that it names.
 std::string Tokenizer::normalise(std::string_view text) const {
   if (has_invisible(text)) return normalise(without_invisible(text));
+  text = trim(text);
   std::vector<std::string> pieces;
   check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
   std::string all;
@@ -139,6 +141,12 @@ bool Tokenizer::is_padding(int32_t id) const { return id == impl_->processor.pad
 bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); }
 
 uint8_t Tokenizer::byte_of(int32_t id) const { return byte_named(piece(id)); }
+
+bool same_pieces(const Tokenizer& a, const Tokenizer& b) {
+  bool same = a.size() == b.size();
+  for (int32_t id = 0; same && id < a.size(); ++id) same = a.piece(id) == b.piece(id);
+  return same;
+}
 
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target) {
   if (source.empty() != target.empty())

@@ -1,7 +1,7 @@
 // data/tokenizer.h: converts text to tokens and back with a SentencePiece model (Kudo & Richardson 2018).
 //
 // The constructor throws a data Error if the model is unreadable, or if its ids 0, 1 and 2 are not unknown, begin and
-// end of sentence. data/packing/train_tokenizer.h trains models.
+// end of sentence. data/subword/train_tokenizer.h trains models.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,9 @@ class Tokenizer {  // several threads may call encode and decode
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Returns true if the ids of both tokenizers have the same meaning, as for a joint vocabulary.
+bool same_pieces(const Tokenizer& a, const Tokenizer& b);
 
 // Throws a usage Error unless a command got one model for both sides, one model per side, or no model.
 void check_tokenizer_files(const std::string& joint, const std::string& source, const std::string& target);

@@ -12,10 +12,10 @@
 #include "data/corpus.h"
 #include "data/packing/disk_shuffle.h"
 #include "data/packing/duplicates.h"
+#include "data/packing/pack_tokenizers.h"
 #include "data/packing/pair_scan.h"
 #include "data/packing/pair_tags.h"
 #include "data/packing/references.h"
-#include "data/packing/train_tokenizer.h"
 #include "data/sha256.h"
 #include "data/shards/shard.h"
 #include "data/tags.h"
@@ -75,88 +75,16 @@ void check_options(const PackOptions& o) {
   check_tokenizers(o);
 }
 
-std::vector<std::string> reserved_tags(const PackOptions& o) {
-  std::vector<std::string> names = tag_names(o.reserve_tags, "--reserve-tags");
-  if (o.documents > 0 && std::find(names.begin(), names.end(), kSeparator) == names.end()) names.push_back(kSeparator);
-  return names;
-}
-
 void check_separator(const PackOptions& o) {  // checks only given tokenizers
   for (const std::string* model : {&o.tokenizer, &o.source_tokenizer, &o.target_tokenizer})
     if (o.documents > 0 && !model->empty()) check_tags(kSeparator, Tokenizer(*model), "--documents");
 }
 
-struct SampledLines {  // lines of each side that train the tokenizer
-  LineSampler source, target;
-  int64_t size() const { return static_cast<int64_t>(source.lines().size() + target.lines().size()); }
-};
-
-// Holds the one or two SentencePiece models in the working folder, which are given or trained.
-class Tokenizers {
- public:
-  Tokenizers(const PackOptions& options, const PackFolder& folder, const SampledLines& sample) {
-    const std::vector<std::string>&source = sample.source.lines(), &target = sample.target.lines();
-    if (is_joint(options)) {
-      std::vector<std::string> lines = source;
-      lines.insert(lines.end(), target.begin(), target.end());
-      source_.emplace(make(options, folder, "tokenizer.model", options.tokenizer, lines));
-    } else {
-      source_.emplace(make(options, folder, "source.model", options.source_tokenizer, source));
-      target_.emplace(make(options, folder, "target.model", options.target_tokenizer, target));
-    }
-  }
-
-  static bool is_joint(const PackOptions& o) { return !o.separate_vocabularies && o.source_tokenizer.empty(); }
-  static bool needs_training(const PackOptions& o) { return o.tokenizer.empty() && o.source_tokenizer.empty(); }
-
-  const Tokenizer& source() const { return source_->tokenizer; }
-  const Tokenizer& target() const { return target_ ? target_->tokenizer : source(); }
-  std::unique_ptr<PairVariants> variants(const PackOptions& options, const PackFolder& folder) const {
-    if (options.variants.count == 0) return nullptr;
-    const std::string source_model = folder.working(source_->file);
-    const std::string target_model = folder.working((target_ ? *target_ : *source_).file);
-    return std::make_unique<PairVariants>(options.variants, options.seed, source(), source_model, target(),
-                                          target_model);
-  }
-
-  Manifest manifest() const {  // sets only the fields of the tokenizers
-    const Model& target = target_ ? *target_ : *source_;
-    Manifest m;
-    m.joint_vocabulary = !target_;
-    m.source_vocabulary = source_->tokenizer.size();
-    m.target_vocabulary = target.tokenizer.size();
-    m.source_tokenizer = source_->file;
-    m.target_tokenizer = target.file;
-    m.source_tokenizer_sha256 = source_->sha256;
-    m.target_tokenizer_sha256 = target.sha256;
-    return m;
-  }
-
- private:
-  struct Model {
-    std::string file, sha256;
-    Tokenizer tokenizer;
-  };
-
-  static Model make(const PackOptions& options, const PackFolder& folder, const char* file, const std::string& given,
-                    const std::vector<std::string>& lines) {
-    const std::string model = given.empty() ? train_tokenizer(lines, {.vocab_size = options.vocab_size,
-                                                                      .character_coverage = options.character_coverage,
-                                                                      .tags = reserved_tags(options)})
-                                            : read_file(given);
-    write_file_atomically(folder.working(file), model);
-    return {
-        .file = file, .sha256 = sha256_of(model), .tokenizer = Tokenizer(given.empty() ? folder.working(file) : given)};
-  }
-
-  std::optional<Model> source_, target_;
-};
-
 PairTags known_tags(const PackOptions& o) {
-  if (Tokenizers::needs_training(o)) return PairTags(o.text, reserved_tags(o), reserved_tags(o));
-  const bool joint = Tokenizers::is_joint(o);
-  return PairTags(o.text, tags_of(Tokenizer(joint ? o.tokenizer : o.source_tokenizer)),
-                  tags_of(Tokenizer(joint ? o.tokenizer : o.target_tokenizer)));
+  if (PackTokenizers::needs_training(o)) return PairTags(o.text, reserved_tags(o), reserved_tags(o));
+  const bool one_file = !o.tokenizer.empty();
+  return PairTags(o.text, tags_of(Tokenizer(one_file ? o.tokenizer : o.source_tokenizer)),
+                  tags_of(Tokenizer(one_file ? o.tokenizer : o.target_tokenizer)));
 }
 
 // Holds the result of the first pass over the text.
@@ -167,7 +95,7 @@ struct ScannedText {
 };
 
 ScannedText scan_text(const PackOptions& options, const PackFolder& folder, const PackProgress& progress) {
-  const bool train = Tokenizers::needs_training(options);
+  const bool train = PackTokenizers::needs_training(options);
   const LineSampler half(options.training_lines / 2, options.seed);
   ScannedText found{.sample = {.source = half, .target = half}};
   const PairFilter filter(options.filter);
@@ -267,7 +195,7 @@ class ShardSequence {
   std::future<ShardEntry> written_;  // one at a time; the last member, because its destructor must wait first
 };
 
-EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const Tokenizers& tokenizers,
+EncodeCounts encode_to_shards(const PackOptions& options, const PackFolder& folder, const PackTokenizers& tokenizers,
                               ScannedText text, ShardSequence& shards, const PackProgress& progress) {
   const std::unique_ptr<PairVariants> variants = tokenizers.variants(options, folder);
   const EncodeOptions encode{.text = options.text,
@@ -342,7 +270,7 @@ PackOptions as_in(const Manifest& corpus, PackOptions options) {  // with the co
   options.variants = variant_options_of(corpus.variants, options.output);
   read_tokenizers(options.output, corpus);  // refuses damaged tokenizers
   const auto path = [&](const std::string& file) { return (std::filesystem::path(options.output) / file).string(); };
-  if (corpus.joint_vocabulary) {
+  if (corpus.source_tokenizer == corpus.target_tokenizer) {
     options.tokenizer = path(corpus.source_tokenizer);
   } else {
     options.source_tokenizer = path(corpus.source_tokenizer);
@@ -361,10 +289,10 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
   const PackOptions options = append ? as_in(before, given) : given;
 
   ScannedText text = scan_text(options, folder, progress);
-  const bool train = Tokenizers::needs_training(options);
+  const bool train = PackTokenizers::needs_training(options);
   const int64_t num_sampled = text.sample.size();
   if (train) progress("training the tokenizer", 0, num_sampled);
-  const Tokenizers tokenizers(options, folder, text.sample);
+  const PackTokenizers tokenizers(options, folder, text.sample);
   if (train) progress("training the tokenizer", num_sampled, num_sampled);
   text.sample = {.source = LineSampler(0, 0), .target = LineSampler(0, 0)};  // frees their memory
 

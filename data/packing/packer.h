@@ -12,6 +12,7 @@
 #include "data/packing/pack_folder.h"
 #include "data/packing/pair_encoder.h"
 #include "data/shards/manifest.h"
+#include "data/subword/normalization.h"
 
 namespace weft {
 
@@ -23,6 +24,8 @@ struct PackOptions {
   std::string reserve_tags;            // tags of the tokenizer to be trained: "<2de>,<2fr>" (data/tags.h)
   int64_t training_lines = 1'000'000;  // lines sampled for the tokenizer, half from each side
   bool separate_vocabularies = false;
+  Normalization source_normalization = Normalization::nmt_nfkc;  // of the tokenizer to be trained
+  Normalization target_normalization = Normalization::identity;
   std::string tokenizer;                           // an existing joint model
   std::string source_tokenizer, target_tokenizer;  // existing models, one per side
   FilterOptions filter;

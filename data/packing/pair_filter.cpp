@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/text/invisible.h"
+#include "data/text/split.h"
+#include "data/text/text_reader.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 
@@ -26,6 +29,8 @@ constexpr Filter kFilters[] = {
     {Fault::empty, [](const O&) { return true; }, [](const O&) { return std::string("a side is empty"); }},
     {Fault::identical, [](const O& o) { return o.drop_identical; },
      [](const O&) { return std::string("both sides are equal"); }},
+    {Fault::excluded, [](const O& o) { return !o.exclude.empty(); },
+     [](const O&) { return std::string("a side equals a line of --exclude"); }},
     {Fault::source_script, [](const O& o) { return !o.source_script.empty(); },
      [](const O& o) { return "source not in " + o.source_script; }},
     {Fault::target_script, [](const O& o) { return !o.target_script.empty(); },
@@ -57,7 +62,7 @@ int64_t longest_word(std::string_view source, std::string_view target) {
   return longest;
 }
 
-void require_known_scripts(const FilterOptions& o) { static_cast<void>(PairFilter(o)); }
+void require_scripts_and_files(const FilterOptions& o) { static_cast<void>(PairFilter(o)); }
 
 }  // namespace
 
@@ -72,7 +77,7 @@ void check_filter_options(const FilterOptions& o) {
     fail(ErrorKind::usage, fmt::format("--max-foreign {}: must be at least 0 and below 1", o.max_foreign));
   if (o.max_word < 0)
     fail(ErrorKind::usage, fmt::format("--max-word {}: must be at least 1, or 0 for no limit", o.max_word));
-  require_known_scripts(o);
+  require_scripts_and_files(o);
 }
 
 bool is_active(Fault fault, const FilterOptions& o) { return kFilters[static_cast<size_t>(fault)].is_active(o); }
@@ -84,11 +89,17 @@ std::string description(Fault fault, const FilterOptions& o) {
 PairFilter::PairFilter(const FilterOptions& options) : options_(options) {
   if (!options.source_script.empty()) source_.emplace(options.source_script, "--source-script");
   if (!options.target_script.empty()) target_.emplace(options.target_script, "--target-script");
+  if (options.exclude.empty()) return;
+  for (const std::string& file : split_at_commas(options.exclude)) {
+    TextReader lines(file);
+    for (std::string line; lines.next(line);) excluded_.emplace(trim(without_invisible(line)));
+  }
 }
 
 std::optional<Fault> PairFilter::of_text(const TextPair& pair) const {
   if (is_blank(pair.source) || is_blank(pair.target)) return Fault::empty;
   if (options_.drop_identical && trim(pair.source) == trim(pair.target)) return Fault::identical;
+  if (!excluded_.empty() && (is_excluded(pair.source) || is_excluded(pair.target))) return Fault::excluded;
   if (source_ && source_->foreign_share(pair.source) > options_.max_foreign) return Fault::source_script;
   if (target_ && target_->foreign_share(pair.target) > options_.max_foreign) return Fault::target_script;
   if (options_.max_word > 0 && longest_word(pair.source, pair.target) > options_.max_word) return Fault::long_word;

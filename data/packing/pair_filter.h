@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "data/packing/pair_text.h"
 #include "data/shards/shard.h"
 #include "data/tally.h"
 #include "data/text/scripts.h"
+#include "data/text/unicode.h"
 #include "tensor/enum_names.h"
 
 namespace weft {
@@ -22,6 +24,7 @@ constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLo
 enum class Fault : uint8_t {
   empty,
   identical,
+  excluded,
   source_script,
   target_script,
   long_word,
@@ -34,6 +37,7 @@ inline constexpr size_t kNumFaults = static_cast<size_t>(Fault::ratio) + 1;
 
 struct FilterOptions {
   bool drop_identical = false, drop_duplicates = false;
+  std::string exclude;                       // files of lines that no side may equal, separated by commas
   int64_t min_length = 1, max_length = 250;  // tokens per side
   OverLong over_long = OverLong::drop;
   double max_ratio = 0;                      // max tokens of the longer side per token of the shorter side; 0: any
@@ -50,6 +54,8 @@ struct FilterOptions {
       "max ratio of tokens between the longer and the shorter side; drop pairs with a higher ratio; 0 = no limit");
     v("drop-identical", drop_identical, "drop pairs whose two sides are equal");
     v("drop-duplicates", drop_duplicates, "drop pairs that equal an earlier pair");
+    v("exclude", exclude,
+      "drop pairs with a side that equals a line of these files, such as test sets; separated by commas");
     v("source-script", source_script,
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; drop pairs in other scripts");
     v("target-script", target_script, "Unicode script of the target; drop pairs in other scripts");
@@ -69,7 +75,10 @@ class PairFilter {  // finds all faults but duplicates (data/packing/duplicates.
   std::optional<Fault> of_tokens(const PairIds& pair) const;
 
  private:
+  bool is_excluded(const std::string& side) const { return excluded_.contains(std::string(trim(side))); }
+
   FilterOptions options_;
+  std::unordered_set<std::string> excluded_;  // lines without white space at the ends
   std::optional<ScriptSet> source_, target_;
 };
 

@@ -33,10 +33,10 @@ std::vector<PairText::Column> PairText::parse_columns(const std::string& names) 
   for (const std::string& name : split_at_commas(names)) {
     const auto found = std::find(kColumnNames.begin(), kColumnNames.end(), name);
     if (found == kColumnNames.end())
-      fail(ErrorKind::usage,
-           fmt::format("--columns {}: '{}' is not a column; give source, target, weight, score, tag, "
-                       "target-tag, document and - (for unused columns) in the file's order, and ... at the end to skip the rest",
-                       names, name));
+      fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is not a column; give source, target, weight, score, tag, "
+                                         "target-tag, document and - (for unused columns) in the file's order, and ... "
+                                         "at the end to skip the rest",
+                                         names, name));
     const auto column = static_cast<Column>(found - kColumnNames.begin());
     if (column != Column::none && std::find(columns.begin(), columns.end(), column) != columns.end())
       fail(ErrorKind::usage, fmt::format("--columns {}: '{}' is given twice", names, name));
@@ -100,8 +100,7 @@ bool PairText::next(TextPair& pair) {
     if (read(inputs_[i], pair) != more) fail_uneven();
   pair.raw_target.clear();
   if (more && has_invisible(pair.source)) pair.source = without_invisible(pair.source);
-  if (more && has_invisible(pair.target))
-    pair.raw_target = std::exchange(pair.target, without_invisible(pair.target));
+  if (more && has_invisible(pair.target)) pair.raw_target = std::exchange(pair.target, without_invisible(pair.target));
   return more;
 }
 

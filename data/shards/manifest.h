@@ -48,9 +48,9 @@ struct Manifest {
   int64_t version = 1;  // 2 with columns, 3 with variants
   PairColumns columns;
   Variants variants;
-  bool joint_vocabulary = true;
+  bool joint_vocabulary = true;  // ids have the same meaning on both sides
   int64_t source_vocabulary = 0, target_vocabulary = 0;
-  std::string source_tokenizer, target_tokenizer;  // files in the folder; the same for a joint vocabulary
+  std::string source_tokenizer, target_tokenizer;  // files in the folder; one or two
   std::string source_tokenizer_sha256, target_tokenizer_sha256;
   int64_t num_pairs = 0, source_tokens = 0, target_tokens = 0;  // tokens of all variants, without bos and eos
   int64_t longest_source = 0, longest_target = 0;

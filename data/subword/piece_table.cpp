@@ -5,81 +5,12 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <optional>
 
+#include "data/subword/proto_reader.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
-
-// Holds one field of a Protocol Buffers message: its number, and its value as a number or as bytes.
-struct ProtoField {
-  uint64_t number = 0, value = 0;
-  std::string_view bytes;
-};
-
-// Reads the fields of a message one by one.
-class ProtoReader {
- public:
-  explicit ProtoReader(std::string_view bytes) : rest_(bytes) {}
-  bool is_broken() const { return is_broken_; }
-
-  std::optional<ProtoField> next() {
-    if (rest_.empty() || is_broken_) return std::nullopt;
-    const uint64_t tag = varint();
-    ProtoField field{.number = tag >> 3};
-    switch (tag & 7) {
-      case 0:
-        field.value = varint();
-        break;
-      case 1:
-        field.value = fixed(8);
-        break;
-      case 2:
-        field.bytes = take(varint());
-        break;
-      case 5:
-        field.value = fixed(4);
-        break;
-      default:
-        is_broken_ = true;
-    }
-    if (is_broken_) return std::nullopt;
-    return field;
-  }
-
- private:
-  std::string_view take(uint64_t count) {
-    if (count > rest_.size()) {
-      is_broken_ = true;
-      return {};
-    }
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-
-  uint64_t fixed(size_t count) {
-    uint64_t value = 0;
-    const std::string_view bytes = take(count);
-    for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
-    return value;
-  }
-
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = fixed(1);
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-    is_broken_ = true;
-    return 0;
-  }
-
-  std::string_view rest_;
-  bool is_broken_ = false;
-};
 
 constexpr uint64_t kPieces = 1, kTrainer = 2;                         // fields of ModelProto
 constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // fields of a piece and of the trainer's settings

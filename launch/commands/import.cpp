@@ -46,10 +46,7 @@ void take_files_of_folder(ImportRequest& r) {
   const std::string folder = r.weights;
   r.weights = folder + "/model.safetensors";
   if (!r.tokenizer.empty() || !r.source_tokenizer.empty() || !r.target_tokenizer.empty()) return;
-  if (fs::exists(folder + "/tokenizer.model")) r.tokenizer = folder + "/tokenizer.model";
-  if (!fs::exists(folder + "/source.model")) return;
-  r.source_tokenizer = folder + "/source.model";
-  r.target_tokenizer = folder + "/target.model";
+  if (fs::exists(folder + "/tokenizer.model") || fs::exists(folder + "/source.model")) r.tokenizer = folder;
 }
 
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
@@ -67,6 +64,7 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   if (!options.parse(args)) return false;
   for (const char* name : {"weights", "config", "output"}) options.require(name);
   take_files_of_folder(r);
+  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
   if (!is_free(r.output))
@@ -91,11 +89,12 @@ void take_vocabulary(int64_t& configured, const char* option, const std::string&
 RunConfig read_config(const ImportRequest& r) {
   RunConfig config;
   apply_cfg_file(r.config, config);
-  const bool joint = !r.tokenizer.empty();
+  const std::string& source = r.tokenizer.empty() ? r.source_tokenizer : r.tokenizer;
+  const std::string& target = r.tokenizer.empty() ? r.target_tokenizer : r.tokenizer;
   ModelConfig& m = config.model;
-  take_vocabulary(m.source_vocabulary, "model.source_vocabulary", joint ? r.tokenizer : r.source_tokenizer, r.config);
-  take_vocabulary(m.target_vocabulary, "model.target_vocabulary", joint ? r.tokenizer : r.target_tokenizer, r.config);
-  if (m.tying == Tying::all && !joint)
+  take_vocabulary(m.source_vocabulary, "model.source_vocabulary", source, r.config);
+  take_vocabulary(m.target_vocabulary, "model.target_vocabulary", target, r.config);
+  if (m.tying == Tying::all && source != target && !same_pieces(Tokenizer(source), Tokenizer(target)))
     fail(ErrorKind::usage, fmt::format("{}: model.tying = all needs one vocabulary for both sides: use --tokenizer, or "
                                        "set model.tying = output",
                                        r.config));

@@ -25,7 +25,7 @@ and line i of --target are a pair. Files must be UTF-8, plain or compressed with
 training text first, because validation and test sets use its tokenizer:
 
   weft pack --source train.en --target train.de --output packed/train --vocab-size 8000
-  weft pack --source valid.en --target valid.de --output packed/valid --tokenizer packed/train/tokenizer.model \
+  weft pack --source valid.en --target valid.de --output packed/valid --tokenizer packed/train \
             --no-shuffle --max-length 1000
   weft pack --tsv train.tsv.xz --columns -,target,source --output packed/train --vocab-size 8000)";
 
@@ -80,6 +80,12 @@ void add_vocabulary_options(Options& options, PackOptions& p) {
   options.add("separate-vocabularies", p.separate_vocabularies,
               "train one tokenizer per side, each with --vocab-size entries");
   add_tokenizer_options(options, p.tokenizer, p.source_tokenizer, p.target_tokenizer);
+  options.add("source-normalization", p.source_normalization,
+              "how the new tokenizer rewrites sources: not at all (identity), by Unicode's NFKC, or by nmt_nfkc, which "
+              "also makes spaces of all white space");
+  options.add("target-normalization", p.target_normalization,
+              "the same for targets, and therefore for translations: with identity, the model learns and writes all "
+              "characters of the text");
   options.add("reserve-tags", p.reserve_tags, "tags that get entries in the new tokenizer, for example '<2de>,<2fr>'");
   options.add("training-lines", p.training_lines, "lines sampled to train the tokenizer, half of them from each side");
   options.add("character-coverage", p.character_coverage,
@@ -110,7 +116,8 @@ void check(const Options& options, const PackRequest& request) {
   const bool ready = request.append || options.given("tokenizer") || options.given("source-tokenizer");
   if (options.given("max-foreign") && p.filter.source_script.empty() && p.filter.target_script.empty())
     fail(ErrorKind::usage, "--max-foreign needs --source-script or --target-script");
-  for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags"})
+  for (const char* key : {"vocab-size", "training-lines", "character-coverage", "reserve-tags", "source-normalization",
+                          "target-normalization"})
     if (ready && options.given(key))
       fail(ErrorKind::usage, fmt::format("--{} has no effect with an existing tokenizer: leave it out", key));
   if (request.append && request.overwrite)
@@ -129,6 +136,7 @@ bool parse(const std::vector<std::string>& args, PackRequest& request) {
   options.show_first({"source", "target", "tsv", "output", "vocab-size", "tokenizer", "no-shuffle", "append", "quiet"});
   if (!options.parse(args)) return false;
   check(options, request);
+  find_tokenizers(p.tokenizer, p.source_tokenizer, p.target_tokenizer);
   p.existing = request.append      ? ExistingCorpus::extend
                : request.overwrite ? ExistingCorpus::replace
                                    : ExistingCorpus::refuse;

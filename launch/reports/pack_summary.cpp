@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "data/text/unicode.h"
+#include "tensor/error.h"
 #include "trainer/display/units.h"
 
 namespace weft {
@@ -86,8 +87,15 @@ void print_output(const PackSummary& summary, const std::string& folder, double 
                with_commas(std::ssize(m.shards)));
   else
     fmt::print("  packed into {}\n", folder);
-  fmt::print("  next: weft pack ... --tokenizer {0}/{1} for held-out text, weft train --data.train={0} ...\n", folder,
-             m.source_tokenizer);
+  fmt::print("  next: weft pack ... --tokenizer {0} for held-out text, weft train --data.train={0} ...\n", folder);
+}
+
+void warn_of_unknown_tokens(const SideCounts& counts, const char* side) {
+  if (counts.unknown * 1000 <= counts.tokens) return;
+  print_note(
+      "weft: warning: {} of the {} tokens are unknown, because the tokenizer lacks their characters; the model cannot "
+      "learn them (see docs/packing.md)\n",
+      share(counts.unknown, counts.tokens), side);
 }
 
 }  // namespace
@@ -99,6 +107,8 @@ void print_pack_summary(const PackSummary& summary, const PackOptions& options, 
   print_tokens(summary.manifest, summary.counts);
   fmt::print("\n");
   print_output(summary, options.output, seconds);
+  warn_of_unknown_tokens(summary.counts.source, "source");
+  warn_of_unknown_tokens(summary.counts.target, "target");
 }
 
 void print_dropped(const Drops& dropped, const FilterOptions& options) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "data/atomic_file.h"
-#include "data/packing/train_tokenizer.h"
+#include "data/subword/train_tokenizer.h"
 #include "tensor/random.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"

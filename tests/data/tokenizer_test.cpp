@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "data/batch.h"
-#include "data/packing/train_tokenizer.h"
+#include "data/subword/train_tokenizer.h"
 #include "data/text/unicode.h"
 #include "tests/data/sentencepiece_model.h"
 
@@ -36,7 +36,7 @@ TEST(Tokenizer, DecodesWhatItEncoded) {
     for (const int32_t id : ids) EXPECT_GT(id, SpecialIds::eos);
   }
   EXPECT_TRUE(tokenizer.encode("").empty());
-  EXPECT_TRUE(tokenizer.encode("  \t ").empty());
+  EXPECT_TRUE(tokenizer.encode("  \t\u00A0\u3000 ").empty());
 }
 
 TEST(Tokenizer, SpellsUnseenCharactersInBytes) {

@@ -8,8 +8,8 @@ packing() {
   expect 0 "$weft" pack --source train.en --target train.de --output packed --vocab-size 300
   expect 0 "$weft" pack --source train.en.gz --target train.de.gz --output packed-gzip --vocab-size 300
   check "pack makes the same shards of plain and of gzip text" same packed/shard-00000.h5 packed-gzip/shard-00000.h5
-  check "pack makes the same tokenizer of both" same packed/tokenizer.model packed-gzip/tokenizer.model
-  expect 0 "$weft" pack --source valid.en --target valid.de --output packed-valid --tokenizer packed/tokenizer.model \
+  check "pack makes the same tokenizer of both" same packed/target.model packed-gzip/target.model
+  expect 0 "$weft" pack --source valid.en --target valid.de --output packed-valid --tokenizer packed \
     --no-shuffle
 
   (ulimit -f 8 && expect 5 "$weft" pack --quiet --source train.en --target train.de --output small --vocab-size 300)
@@ -33,7 +33,7 @@ filtered_text() {
   head -n 1 filtered.tsv >again.tsv
   printf '%s\t%s\n' 'the same' 'the same' 'in other letters' 'кошка видит собаку' 'short' "$(yes länger | head -n 12 | xargs)" \
     "$(yes long | head -n 200 | xargs)" "$(yes lang | head -n 200 | xargs)" | cat - again.tsv >>filtered.tsv
-  expect 0 "$weft" pack --tsv filtered.tsv --columns source,target --output filtered --tokenizer packed/tokenizer.model \
+  expect 0 "$weft" pack --tsv filtered.tsv --columns source,target --output filtered --tokenizer packed \
     --max-length 150 --max-ratio 9 --drop-identical --drop-duplicates --target-script Latin --show-dropped 1
   for reason in 'both sides are equal' 'target not in Latin' 'the same as an earlier one' 'longer than 150 tokens' \
     'ratio of lengths above 9'; do
@@ -47,11 +47,11 @@ filtered_text() {
 growing_corpus() {
   paste <(seq 400) train.en train.de | xz >pairs.tsv.xz
   expect 0 "$weft" pack --tsv pairs.tsv.xz --columns score,source,target --output with-scores --no-shuffle \
-    --tokenizer packed/tokenizer.model
+    --tokenizer packed
   expect 0 "$weft" inspect with-scores --pairs 2
   check "a column of the text becomes the pairs' scores" has out 'tokens, score 2'
   expect 3 "$weft" pack --source train.en --target train.en --output dropped --overwrite --drop-identical \
-    --tokenizer packed/tokenizer.model
+    --tokenizer packed
   check "a corpus without pairs is refused" has err 'none of the 400 pairs is left: 400 dropped (both sides are equal)'
   cp -r packed growing
   local run=("$weft" train --config "$config" --data.train=growing --train.output=grown --model.width=32)
@@ -66,9 +66,9 @@ growing_corpus() {
 # Variants of pairs: one order on every grid and after every stop.
 varied_text() {
   local pack=("$weft" pack --source train.en --target train.de --output varied)
-  expect 2 "${pack[@]}" --tokenizer packed/tokenizer.model --variants 3 --unigram-alpha 0.1
+  expect 2 "${pack[@]}" --tokenizer packed --variants 3 --unigram-alpha 0.1
   check "sampling for another kind of tokenizer is refused" has err 'is a BPE model; give --bpe-dropout instead'
-  expect 0 "${pack[@]}" --tokenizer packed/tokenizer.model --variants 3 --bpe-dropout 0.1 \
+  expect 0 "${pack[@]}" --tokenizer packed --variants 3 --bpe-dropout 0.1 \
     --noise upper=0.1,typos=0.3 --noise-target upper --insert emoji=0.1,markup=0.1
   check "the summary says how the variants were made" has out 'noise          upper=0.1,typos=0.3'
   expect 0 "$weft" inspect varied --pairs 2
@@ -93,7 +93,7 @@ train_varied() {
 weights_and_scores() {
   paste <(seq 400) <(seq 400 | awk '{ print $1 % 3 }') train.en train.de >weighted.tsv
   expect 0 "$weft" pack --tsv weighted.tsv --columns score,weight,source,target --output weighted \
-    --tokenizer packed/tokenizer.model
+    --tokenizer packed
   local run=(mpi 2 "$weft" train --config "$config" --data.train=weighted --train.output=weighted-run --model.width=32
     --batch.rows=128)
   expect 3 "${run[@]}" --data.min_score=401

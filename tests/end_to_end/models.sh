@@ -71,7 +71,7 @@ scoring() {  # after translating
 
 validating() {  # after translating
   sed 's/$/ …/' valid.de >dots.de  # the tokenizer would turn each … into three dots
-  expect 0 "$weft" pack --quiet --source valid.en --target dots.de --output packed-dots --tokenizer packed/tokenizer.model \
+  expect 0 "$weft" pack --quiet --source valid.en --target dots.de --output packed-dots --tokenizer packed \
     --no-shuffle
   valid=packed-dots expect 0 train 1 dotted --train.init=whole --train.steps=2 --train.validate_every=2 \
     --train.validate_bleu=-1 --train.bleu_tokenize=char  # with words, a model of 30 steps has BLEU 0

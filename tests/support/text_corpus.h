@@ -44,6 +44,8 @@ class TextCorpus {
     pack({.text = {.source = file("text.en"), .target = file("text.de"), .weights = weights, .scores = scores},
           .output = folder(),
           .vocab_size = vocabulary,
+          .source_normalization = Normalization::identity,  // one tokenizer for both sides
+          .target_normalization = Normalization::identity,
           .tokenizer = like.empty() ? "" : like + "/tokenizer.model",
           .variants = {.count = numbers.variants, .bpe_dropout = numbers.variants > 0 ? 0.2 : 0}},
          [](const char*, int64_t, int64_t) {});

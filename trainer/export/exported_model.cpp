@@ -20,7 +20,7 @@ void refuse_form(const std::string& engine, const std::string& option, const std
 }
 
 void copy_tokenizers(const ExportedModel& model, const OutputFolder& output) {
-  if (model.is_joint()) return output.copy(model.source_file(), "tokenizer.model");
+  if (model.has_one_tokenizer()) return output.copy(model.source_file(), "tokenizer.model");
   output.copy(model.source_file(), "source.model");
   output.copy(model.target_file(), "target.model");
 }

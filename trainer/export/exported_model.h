@@ -18,15 +18,16 @@ namespace weft {
 struct ExportedModel {
   const ModelConfig& config;
   const ParamStore& params;          // complete (tp = 1), f32, on the host
-  const Tokenizer &source, &target;  // the same object for a joint vocabulary
+  const Tokenizer &source, &target;  // the same object if there is one tokenizer
   int64_t beam = 1;                  // default beam size of the engine, if its files can set a default
   double length_penalty = 0;
   double max_length_factor = 0;  // maximum length of a translation: factor * source tokens + extra
   int64_t max_length_extra = 0;
   std::string folder;  // the checkpoint's folder, which contains the tokenizer models
-  bool is_joint() const { return &source == &target; }
-  std::string source_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/source.model"); }
-  std::string target_file() const { return folder + (is_joint() ? "/tokenizer.model" : "/target.model"); }
+  bool is_joint() const { return same_pieces(source, target); }
+  bool has_one_tokenizer() const { return &source == &target; }  // a joint vocabulary with one normalization rule
+  std::string source_file() const { return folder + (has_one_tokenizer() ? "/tokenizer.model" : "/source.model"); }
+  std::string target_file() const { return folder + (has_one_tokenizer() ? "/tokenizer.model" : "/target.model"); }
 };
 
 // Number of positions in an exported table of sinusoids. The table is long enough for a target of 1,023 tokens after

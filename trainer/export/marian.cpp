@@ -197,7 +197,7 @@ std::string model_yml(const ModelConfig& c) {
 std::string decoder_yml(const ExportedModel& model) {
   return fmt::format(
       "relative-paths: true\nmodels: [model.npz]\nvocabs: [{}]\nbeam-size: {}\nnormalize: {}\nallow-unk: true\n",
-      model.is_joint() ? "vocab.spm, vocab.spm" : "source.spm, target.spm", model.beam, model.length_penalty);
+      model.has_one_tokenizer() ? "vocab.spm, vocab.spm" : "source.spm, target.spm", model.beam, model.length_penalty);
 }
 
 }  // namespace
@@ -228,7 +228,7 @@ void export_marian(const ExportedModel& model, const OutputFolder& output) {
   file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // includes the final NUL
   file.finish();
   output.write("decoder.yml", decoder_yml(model));
-  if (model.is_joint()) {
+  if (model.has_one_tokenizer()) {
     output.copy(model.source_file(), "vocab.spm");
     return;
   }

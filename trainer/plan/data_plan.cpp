@@ -2,6 +2,7 @@
 #include "trainer/plan/data_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "tensor/error.h"
@@ -61,6 +62,26 @@ std::string describe_fill(const MixRates& rates, const BatchConfig& batch) {
                      ratio < 1 ? "source" : "target", 100 * fill);
 }
 
+double unknown_share(const std::vector<PairIds>& pairs, std::vector<int32_t> PairIds::*side) {
+  int64_t unknown = 0, tokens = 0;
+  for (const PairIds& pair : pairs) {
+    unknown += std::ranges::count(pair.*side, SpecialIds::unk);
+    tokens += std::ssize(pair.*side);
+  }
+  return static_cast<double>(unknown) / static_cast<double>(std::max<int64_t>(tokens, 1));
+}
+
+std::string unknown_warning(const std::string& folder, Corpus& corpus) {
+  std::vector<PairIds> pairs;
+  corpus.read_pairs(0, std::min<int64_t>(1000, corpus.num_pairs()), pairs);
+  const double source = unknown_share(pairs, &PairIds::source), target = unknown_share(pairs, &PairIds::target);
+  if (std::max(source, target) <= 0.001) return "";
+  return fmt::format(
+      "{}: {:.1f} % of the source tokens and {:.1f} % of the target tokens are unknown, because the "
+      "tokenizer lacks their characters; the model cannot learn them (see docs/packing.md)",
+      folder, 100 * source, 100 * target);
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> describe_data(const ResolvedRun& run) {
@@ -106,6 +127,17 @@ std::string describe_validation_sets(const std::vector<ValidationSet>& sets) {
                           set.noise == TextNoise::none ? "" : fmt::format(" ({})", name_of_enum(set.noise)),
                           set.opened->num_pairs());
   return text;
+}
+
+std::vector<std::string> describe_unknown_tokens(const ResolvedRun& run) {
+  std::map<std::string, Corpus*> corpora;
+  for (const Stage& stage : run.stages)
+    for (const MixCorpus& corpus : stage.corpora) corpora[corpus.folder] = corpus.opened.get();
+  for (const ValidationSet& set : run.valid) corpora[set.folder] = set.opened.get();
+  std::vector<std::string> warnings;
+  for (const auto& [folder, corpus] : corpora)
+    if (const std::string warning = unknown_warning(folder, *corpus); !warning.empty()) warnings.push_back(warning);
+  return warnings;
 }
 
 }  // namespace weft

@@ -90,6 +90,7 @@ void PlanText::add_data(const ResolvedRun& run, bool mixed) {
                   mixed ? " activations and matmuls; weights, gradients, moments and sums in f32" : " throughout"));
   for (const auto& [name, text] : describe_data(run)) row(name, text);
   if (const std::string sets = describe_validation_sets(run.valid); !sets.empty()) row("validation", sets);
+  for (const std::string& warning : describe_unknown_tokens(run)) row("warning", warning);
   add_block(run);
 }
 

@@ -55,6 +55,25 @@ TEST_F(PackerFiltersTest, CountsEachPairUnderTheFirstFilterThatDropsIt) {
     EXPECT_TRUE(holds(manifest, line)) << line;
 }
 
+TEST_F(PackerFiltersTest, DropsPairsWithASideThatEqualsAnExcludedLine) {
+  write({"ka lo", " mi\u00AD ", "sa", "lo"}, {"tu", "tu", "da", "mi lo"});
+  write_file_atomically(folder_ / "test.a", "mi\nk\u200Ba\n");
+  write_file_atomically(folder_ / "test.b", "da\r\n");
+  PackOptions o = options();
+  o.shuffle = false;
+  o.filter.exclude = folder_ / "test.a" + ", " + folder_ / "test.b";
+  const PackSummary summary = pack(o, no_progress);
+  EXPECT_EQ(summary.counts.dropped.count(Fault::excluded), 2);
+  EXPECT_EQ(texts_of("packed", false), (std::vector<std::string>{"ka lo", "lo"}));
+}
+
+TEST_F(PackerFiltersTest, RefusesAnExcludedFileThatDoesNotExist) {
+  write({"ka"}, {"lo"});
+  PackOptions o = options();
+  o.filter.exclude = "no-such-file";
+  expect_error([&] { pack(o, no_progress); }, ErrorKind::data, {"no-such-file"});
+}
+
 TEST_F(PackerFiltersTest, FiltersAlikeOnAnyNumberOfThreads) {
   std::vector<std::string> source = sentences(1500, 5), target = sentences(1500, 6);
   for (std::vector<std::string>* side : {&source, &target}) {

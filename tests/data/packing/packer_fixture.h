@@ -49,6 +49,7 @@ class PackerTest : public ::testing::Test {
     o.text.target = folder_ / "target.txt";
     o.output = folder_ / output;
     o.tokenizer = testing::small_tokenizer();
+    o.source_normalization = o.target_normalization = Normalization::identity;  // one tokenizer for both sides
     return o;
   }
   void expect_refused(const PackOptions& o, ErrorKind kind, const std::vector<std::string>& parts) {

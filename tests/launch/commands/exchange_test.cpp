@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
-#include "data/packing/train_tokenizer.h"
+#include "data/subword/train_tokenizer.h"
 #include "data/tokenizer.h"
 #include "launch/commands.h"
 #include "model/transformer.h"

@@ -79,6 +79,13 @@ class Ctranslate2Export : public Export {
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(read_file(output() + "/" + name)); }
 };
 
+TEST_F(Ctranslate2Export, SharesTheVocabularyOfTokenizersThatOnlyNormalizeDifferently) {
+  give_joint_tokenizers_with_two_rules();
+  exported();
+  EXPECT_EQ(files(), (std::set<std::string>{"config.json", "model.bin", "shared_vocabulary.json", "source.model",
+                                            "target.model"}));
+}
+
 TEST_F(Ctranslate2Export, HasTheVariablesOfItsSpecification) {
   give_joint_tokenizer();
   config_.bias_output = true;

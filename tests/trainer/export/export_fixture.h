@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/atomic_file.h"
-#include "data/packing/train_tokenizer.h"
+#include "data/subword/train_tokenizer.h"
 #include "data/tokenizer.h"
 #include "model/transformer.h"
 #include "tests/support/temporary_folder.h"
@@ -38,6 +38,11 @@ class Export : public ::testing::Test {
     config_.norm = NormPosition::pre, config_.final_norm = true;
   }
   void give_joint_tokenizer() { write_file_atomically(folder_ / "tokenizer.model", small_tokenizer("abcdefgh", 280)); }
+  void give_joint_tokenizers_with_two_rules() {
+    const std::string model = small_tokenizer("abcdefgh", 280);
+    write_file_atomically(folder_ / "source.model", with_normalization(model, Normalization::nmt_nfkc));
+    write_file_atomically(folder_ / "target.model", model);
+  }
   void give_two_tokenizers() {
     write_file_atomically(folder_ / "source.model", small_tokenizer("abcdefgh", 290));
     write_file_atomically(folder_ / "target.model", small_tokenizer("abcd", 280));

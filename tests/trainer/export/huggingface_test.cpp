@@ -53,6 +53,15 @@ TEST_F(HuggingFaceExport, IsAPegasusModelWithPreNorm) {
   EXPECT_EQ(file.entries().size(), 50u);
 }
 
+TEST_F(HuggingFaceExport, SharesTheVocabularyOfTokenizersThatOnlyNormalizeDifferently) {
+  std::filesystem::remove(folder_ / "tokenizer.model");
+  give_joint_tokenizers_with_two_rules();
+  exported();
+  EXPECT_EQ(json("tokenizer_config.json")["separate_vocabs"], false);
+  EXPECT_FALSE(files().contains("target_vocab.json"));
+  EXPECT_NE(read_file(output() + "/source.spm"), read_file(output() + "/target.spm"));
+}
+
 TEST_F(HuggingFaceExport, IsAMarianModelWithPostNormAndTwoVocabularies) {
   std::filesystem::remove(folder_ / "tokenizer.model");
   give_two_tokenizers();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "data/atomic_file.h"
-#include "data/packing/train_tokenizer.h"
+#include "data/subword/train_tokenizer.h"
 #include "data/tokenizer.h"
 #include "tests/support/device_group.h"
 #include "tests/support/temporary_folder.h"

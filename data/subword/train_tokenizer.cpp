@@ -1,11 +1,12 @@
-// data/packing/train_tokenizer.cpp: runs SentencePiece's trainer from memory, and rephrases its errors.
-#include "data/packing/train_tokenizer.h"
+// data/subword/train_tokenizer.cpp: runs SentencePiece's trainer from memory, and rephrases its errors.
+#include "data/subword/train_tokenizer.h"
 
 #include <sentencepiece_trainer.h>
 
 #include <regex>
 
 #include "data/batch.h"
+#include "data/subword/line_iterator.h"
 #include "tensor/error.h"
 #include "tensor/random.h"
 
@@ -14,19 +15,6 @@ namespace {
 
 constexpr size_t kMaxSentenceBytes = 4192;  // SentencePiece's max_sentence_length
 constexpr uint32_t kSamplePurpose = purpose_of("data.training_lines");
-
-class LineIterator : public sentencepiece::SentenceIterator {
- public:
-  explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) {}
-  bool done() const override { return next_ == lines_.size(); }
-  void Next() override { ++next_; }
-  const std::string& value() const override { return lines_[next_]; }
-  sentencepiece::util::Status status() const override { return {}; }
-
- private:
-  const std::vector<std::string>& lines_;
-  size_t next_ = 0;
-};
 
 [[noreturn]] void fail_training(const std::string& message, int64_t vocab_size) {
   std::smatch match;
@@ -78,7 +66,7 @@ std::string train_tokenizer(const std::vector<std::string>& lines, const Tokeniz
                                                   {"vocab_size", std::to_string(training.vocab_size)},
                                                   {"character_coverage", std::to_string(training.character_coverage)},
                                                   {"byte_fallback", "true"},
-                                                  {"normalization_rule_name", "nmt_nfkc"},
+                                                  {"normalization_rule_name", name_of_enum(training.normalization)},
                                                   {"max_sentence_length", std::to_string(kMaxSentenceBytes)},
                                                   {"unk_id", std::to_string(SpecialIds::unk)},
                                                   {"bos_id", std::to_string(SpecialIds::bos)},

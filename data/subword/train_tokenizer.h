@@ -1,13 +1,15 @@
-// data/packing/train_tokenizer.h: trains a SentencePiece model on sampled lines.
+// data/subword/train_tokenizer.h: trains a SentencePiece model on sampled lines.
 //
-// The model is BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018), and normalizes text by nmt_nfkc.
-// Its ids are 0 unknown, 1 begin, 2 end of sentence, 256 bytes, characters and merges. Equal lines give equal models.
+// The model is BPE with byte fallback (Sennrich et al. 2016; Kudo & Richardson 2018). Its ids are 0 unknown, 1 begin, 2
+// end of sentence, 256 bytes, characters and merges. Equal lines give equal models.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "data/subword/normalization.h"
 
 namespace weft {
 
@@ -32,6 +34,7 @@ struct TokenizerTraining {
   int64_t vocab_size = 8000;
   double character_coverage = 0.9999;  // share of the text's characters in the vocabulary; the rest become bytes
   std::vector<std::string> tags;       // reserved as control pieces (data/tags.h)
+  Normalization normalization = Normalization::identity;
 };
 
 // Returns the bytes of the model file. If the lines do not suffice for the vocabulary, or need a larger one, throws a

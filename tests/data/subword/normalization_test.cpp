@@ -1,0 +1,97 @@
+// tests/data/subword/normalization_test.cpp: rules that rewrite text, and what a corpus keeps of it.
+#include "data/subword/normalization.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/data/packing/packer_fixture.h"
+
+namespace weft::testing {
+namespace {
+
+const std::string kLine = "ｈ，！ x² №1… «\u00A0oui\u00A0»\u3000a\tb";
+
+class NormalizationOfCorporaTest : public PackerTest {
+ protected:
+  // Packs kLine, among other text, with a tokenizer that is trained for these rules.
+  Manifest pack_with(Normalization source, Normalization target, bool separate = false) {
+    std::vector<std::string> lines = sentences(500, 1);
+    lines.push_back(kLine);
+    write(lines, lines);
+    PackOptions o = options();
+    o.tokenizer.clear();
+    o.vocab_size = 400;
+    o.shuffle = false;
+    o.source_normalization = source;
+    o.target_normalization = target;
+    o.separate_vocabularies = separate;
+    return pack(o, no_progress).manifest;
+  }
+};
+
+TEST(Normalization, RewritesALineByItsRule) {
+  EXPECT_EQ(Normalizer(Normalization::identity)(kLine), kLine);
+  EXPECT_EQ(Normalizer(Normalization::nfkc)(kLine), "h,! x2 No1... « oui » a\tb");
+  EXPECT_EQ(Normalizer(Normalization::nmt_nfkc)(kLine), "h,! x2 No1... « oui » a b");
+}
+
+TEST(Normalization, OfAModelIsReplacedWithoutAChangeOfItsPieces) {
+  const TemporaryFolder folder;
+  const std::string model = read_file(small_tokenizer());
+  for (const auto& [name, rule] : enum_names(Normalization{})) {
+    const std::string file = folder / name;
+    write_file_atomically(file, with_normalization(model, rule));
+    const Tokenizer tokenizer(file);
+    EXPECT_TRUE(same_pieces(tokenizer, Tokenizer(small_tokenizer()))) << name;
+    EXPECT_EQ(tokenizer.decode(tokenizer.encode("x² ！")), rule == Normalization::identity ? "x² ！" : "x2 !") << name;
+  }
+  EXPECT_EQ(with_normalization(model, Normalization::identity), model);
+}
+
+TEST_F(NormalizationOfCorporaTest, KeepsAllCharactersOfTheTargetByDefault) {
+  const Manifest m = pack_with(PackOptions().source_normalization, PackOptions().target_normalization);
+  EXPECT_EQ(texts_of("packed", false).back(), "h,! x2 No1... « oui » a b");
+  EXPECT_EQ(texts_of("packed", true).back(), "ｈ，！ x² №1… «\u00A0oui\u00A0»\u3000a b");  // a tab is no text
+}
+
+TEST_F(NormalizationOfCorporaTest, GivesAJointVocabularyTwoModelsOfTheSamePieces) {
+  const Manifest m = pack_with(Normalization::nmt_nfkc, Normalization::identity);
+  EXPECT_TRUE(m.joint_vocabulary);
+  EXPECT_EQ(m.source_tokenizer, "source.model");
+  EXPECT_EQ(m.target_tokenizer, "target.model");
+  const Tokenizer source(folder_ / "packed/source.model"), target(folder_ / "packed/target.model");
+  EXPECT_TRUE(same_pieces(source, target));
+  EXPECT_EQ(source.encode("，"), target.encode(","));
+  EXPECT_NE(target.encode("，"), target.encode(","));
+}
+
+TEST_F(NormalizationOfCorporaTest, GivesAJointVocabularyOneModelIfTheRulesAreTheSame) {
+  const Manifest m = pack_with(Normalization::nfkc, Normalization::nfkc);
+  EXPECT_TRUE(m.joint_vocabulary);
+  EXPECT_EQ(m.source_tokenizer, "tokenizer.model");
+  EXPECT_EQ(m.target_tokenizer, "tokenizer.model");
+  EXPECT_EQ(texts_of("packed", true).back(), "h,! x2 No1... « oui » a b");
+}
+
+TEST_F(NormalizationOfCorporaTest, AppliesEachRuleToItsOwnVocabulary) {
+  const Manifest m = pack_with(Normalization::identity, Normalization::nmt_nfkc, /*separate=*/true);
+  EXPECT_FALSE(m.joint_vocabulary);
+  EXPECT_EQ(texts_of("packed", false).back(), "ｈ，！ x² №1… «\u00A0oui\u00A0»\u3000a b");
+  EXPECT_EQ(texts_of("packed", true).back(), "h,! x2 No1... « oui » a b");
+}
+
+TEST_F(NormalizationOfCorporaTest, TakesTwoGivenModelsOfTheSamePiecesForAJointVocabulary) {
+  pack_with(Normalization::nmt_nfkc, Normalization::identity);
+  PackOptions o = options("valid");
+  o.tokenizer.clear();
+  o.source_tokenizer = folder_ / "packed/source.model";
+  o.target_tokenizer = folder_ / "packed/target.model";
+  EXPECT_TRUE(pack(o, no_progress).manifest.joint_vocabulary);
+  o = options("other");
+  o.tokenizer.clear();
+  o.source_tokenizer = small_tokenizer();
+  o.target_tokenizer = folder_ / "packed/target.model";
+  EXPECT_FALSE(pack(o, no_progress).manifest.joint_vocabulary);
+}
+
+}  // namespace
+}  // namespace weft::testing
