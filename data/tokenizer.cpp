@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "data/atomic_file.h"
 #include "data/batch.h"
+#include "data/subword/piece_splitter.h"
 #include "data/text/invisible.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
@@ -63,14 +63,7 @@ std::string as_one_line(const std::string& text) {
 }  // namespace
 
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
-  const std::string model = read_file(model_file);
-  bool loaded = false;
-  try {  // the library throws if a piece contains a NUL byte
-    // An empty file parses as a model without pieces, and such a model would make the library end the process.
-    loaded = !model.empty() && impl_->processor.LoadFromSerializedProto(model).ok();
-  } catch (const std::exception&) {
-  }
-  if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
+  load_sentencepiece(model_file, impl_->processor);
   check_special_ids(impl_->processor, model_file);
   for (int32_t id = 0; id < size(); ++id) impl_->surfaces.push_back(surface_of(impl_->processor, id));
 }

@@ -79,13 +79,27 @@ std::vector<SystemResult> test(const Metric& metric, const SystemStats& stats, c
   return results;
 }
 
+void print_sentences(const ScoredTexts& set, const BleuRequest& r) {
+  std::vector<SentenceScores> metrics;
+  for (const std::string& name : r.metrics) {
+    const Metric metric = make_metric(name, r);
+    metrics.push_back({.metric = metric, .stats = score_segments(metric, set, r.quiet).systems[0]});
+  }
+  fmt::print("{}", r.json ? sentences_to_json_lines(metrics) : sentences_to_text(metrics, static_cast<int>(r.width)));
+}
+
 }  // namespace
 
 int run_bleu(const CommandContext& context) {
   BleuRequest r;
   if (!parse_bleu_options(context.args, r)) return 0;
+  require_tokenizer(r.bleu.tokenizer);
   const ScoredTexts set = read(r);
   r.bleu.tokenizer = chosen_tokenizer(r.bleu.tokenizer, set.references[0]);
+  if (r.sentence_level) {
+    print_sentences(set, r);
+    return 0;
+  }
   BleuReport report{.systems = set.names,
                     .num_segments = std::ssize(set.references[0]),
                     .num_trials = r.paired_bs ? r.paired_bs_n : r.paired_ar_n,

@@ -53,9 +53,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   r.tags.add_to(options);
   options.add("documents", r.documents,
               "translate consecutive lines together, up to this many source tokens; 0 = line by line");
-  options.add("tokenize", r.tokenizer,
-              "BLEU's tokenizer: 13a, intl, char, zh or none; auto = zh for Chinese, char for other scripts without "
-              "spaces, 13a otherwise");
+  options.add("tokenize", r.tokenizer, kTokenizerHelp);
   add_decode_options(options, r.decode);
   options.show_first({"checkpoint", "source", "reference", "output", "samples", "json", "beam", "precision"});
   if (!options.parse(args)) return false;
@@ -223,6 +221,7 @@ int run_evaluate(const CommandContext& context) {
   const bool is_main_rank = world.is_main_rank();
   const std::vector<std::string> names = names_of_sets(request);
   all_or_none(world, [&] {
+    require_tokenizer(request.tokenizer);
     if (is_main_rank) refuse_output_over_input(request, names);
   });
   std::vector<TestSet> sets = read_sets(world, request, names);

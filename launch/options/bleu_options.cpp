@@ -24,14 +24,16 @@ void describe(Options& options, BleuRequest& r) {
                      "reads standard input; paired tests use the first file as the baseline");
   options.add("reference", r.reference_files, "reference file, or - for standard input; repeat for more references");
   options.add("metrics", r.metric_lists, "metrics to print (bleu, chrf, ter), separated by commas; default: bleu,chrf");
-  options.add("tokenize", r.bleu.tokenizer,
-              "BLEU's tokenizer: 13a, intl, char, zh or none (splits at spaces); auto = zh for Chinese, char for other "
-              "scripts without spaces, 13a otherwise");
+  options.add("tokenize", r.bleu.tokenizer, kTokenizerHelp);
   options.add("smooth", r.bleu.smoothing, "BLEU's smoothing for n-grams without a match: exp, floor, add-k or none");
-  options.add("smooth-value", r.smooth_value, "value for --smooth floor (default: 0.1) or --smooth add-k (default: 1)");
+  options.add("smooth-value", r.smooth_value, "value for --smooth floor or --smooth add-k");
+  options.describe_default("smooth-value", "0.1 for floor, 1 for add-k");
   options.add("lowercase", r.bleu.lower_case, "ignore case in BLEU and chrF (TER ignores case by default)");
   options.add("effective-order", r.bleu.effective_order,
               "leave out n-gram orders that exceed the length of the text, as is usual for single sentences");
+  options.add("sentence-level", r.sentence_level,
+              "print the scores of every sentence instead of the text's, one line per sentence and metric; BLEU with "
+              "--effective-order");
   options.add("chrf-word-order", r.chrf.word_order, "maximum order of word n-grams in chrF: 0 = chrF2, 2 = chrF2++");
   options.add("ter-case-sensitive", r.ter.case_sensitive, "TER: distinguish upper case from lower case");
   options.add("ter-normalized", r.ter.normalized, "TER: first separate punctuation from words");
@@ -46,7 +48,8 @@ void describe(Options& options, BleuRequest& r) {
   options.add("paired-ar-n", r.paired_ar_n, "number of trials for --paired-ar");
   options.add("seed", r.seed, "random seed of --confidence, --paired-bs and --paired-ar");
   options.add("width", r.width, "number of digits after the decimal point");
-  options.add("json", r.json, "print one JSON object with unrounded numbers");
+  options.add("json", r.json,
+              "print one JSON object with unrounded numbers; with --sentence-level, one per line and sentence");
   options.add("quiet", r.quiet, "print no progress");
 }
 
@@ -88,6 +91,15 @@ void check_used(const Options& options, const BleuRequest& r) {
   needs("seed", r.confidence || r.paired_bs || r.paired_ar, "--confidence, --paired-bs or --paired-ar");
 }
 
+void check_sentence_level(const BleuRequest& r) {
+  if (!r.sentence_level) return;
+  if (r.hypothesis_files.size() > 1)
+    fail(ErrorKind::usage, "--sentence-level scores one system: give one hypothesis file");
+  if (r.confidence || r.paired_bs || r.paired_ar)
+    fail(ErrorKind::usage,
+         "--sentence-level cannot be combined with --confidence, --paired-bs and --paired-ar, which test whole texts");
+}
+
 void check_systems(const BleuRequest& r) {
   const auto num_standard_input = std::count(r.hypothesis_files.begin(), r.hypothesis_files.end(), "-") +
                                   std::count(r.reference_files.begin(), r.reference_files.end(), "-");
@@ -120,6 +132,7 @@ bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
   options.require("reference");
   r.metrics = parse_metrics(r.metric_lists);
   check_used(options, r);
+  check_sentence_level(r);
   check_systems(r);
   if (r.chrf.word_order < 0 || r.chrf.word_order > ChrfOptions::kMaxWordOrder)
     fail(ErrorKind::usage, fmt::format("--chrf-word-order must be 0, 1 or 2, but is {}", r.chrf.word_order));
@@ -135,6 +148,7 @@ bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& r) {
     r.bleu.smoothing_value = r.smooth_value;
   }
   r.chrf.lower_case = r.bleu.lower_case;
+  r.bleu.effective_order |= r.sentence_level;
   return true;
 }
 

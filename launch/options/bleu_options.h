@@ -22,7 +22,7 @@ struct BleuRequest {
   double smooth_value = 0;
   int64_t width = 1, confidence_n = 1000, paired_bs_n = 1000, paired_ar_n = 10000;
   uint64_t seed = Resampling{}.seed;
-  bool confidence = false, paired_bs = false, paired_ar = false, json = false, quiet = false;
+  bool sentence_level = false, confidence = false, paired_bs = false, paired_ar = false, json = false, quiet = false;
 };
 
 bool parse_bleu_options(const std::vector<std::string>& args, BleuRequest& request);  // false: --help was printed

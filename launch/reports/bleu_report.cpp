@@ -159,4 +159,21 @@ std::string to_json_text(const BleuReport& report) {
   return json.dump(2);
 }
 
+std::string sentences_to_text(const std::vector<SentenceScores>& metrics, int num_digits) {
+  std::string text;
+  for (int64_t i = 0; i < metrics.front().stats.num_segments(); ++i)
+    for (const auto& [metric, stats] : metrics) text += metric.line(stats.row(i), num_digits) + "\n";
+  return text;
+}
+
+std::string sentences_to_json_lines(const std::vector<SentenceScores>& metrics) {
+  std::string text;
+  for (int64_t i = 0; i < metrics.front().stats.num_segments(); ++i) {
+    nlohmann::ordered_json sentence{{"segment", i + 1}};
+    for (const auto& [metric, stats] : metrics) sentence[metric.key] = metric.json(stats.row(i));
+    text += sentence.dump() + "\n";
+  }
+  return text;
+}
+
 }  // namespace weft

@@ -34,4 +34,12 @@ struct BleuReport {
 std::string to_text(const BleuReport& report, int num_digits);
 std::string to_json_text(const BleuReport& report);
 
+struct SentenceScores {  // of one metric; all metrics have the same sentences
+  Metric metric;
+  SegmentStats stats;
+};
+// Returns one line per sentence and metric, in sacreBLEU's format, or one JSON object per sentence and line.
+std::string sentences_to_text(const std::vector<SentenceScores>& metrics, int num_digits);
+std::string sentences_to_json_lines(const std::vector<SentenceScores>& metrics);
+
 }  // namespace weft

@@ -131,9 +131,7 @@ struct TrainConfig {
     v("log_every", log_every, "steps between printed progress lines if the output is not a terminal");
     v("validate_bleu", validate_bleu,
       "number of sentences of each validation set to translate for BLEU and chrF; 0 = none, -1 = all");
-    v("bleu_tokenize", bleu_tokenize,
-      "BLEU's tokenizer in validation: 13a, intl, char, zh or none; auto = zh for Chinese, char for other scripts "
-      "without spaces, 13a otherwise");
+    v("bleu_tokenize", bleu_tokenize, kTokenizerHelp);
     v("validate_command", validate_command,
       "shell command that scores the translations of each validation set while training continues; it reads the files "
       "$WEFT_SOURCE, $WEFT_HYPOTHESIS and $WEFT_REFERENCE, and prints the score as its last word; empty = none");

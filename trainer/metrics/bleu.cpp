@@ -10,7 +10,9 @@
 #include "data/text/scripts.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
+#include "trainer/metrics/mecab.h"
 #include "trainer/metrics/references.h"
+#include "trainer/metrics/sentencepiece_tokenizer.h"
 #include "trainer/metrics/tokenizers.h"
 #include "trainer/version.h"
 
@@ -19,13 +21,19 @@ namespace {
 
 constexpr int kMaxOrder = BleuStats::kMaxOrder;
 
-// Returns the tokens joined with single spaces, so that each n-gram is a substring that can serve as a map key.
-std::string prepare(std::string_view line, const BleuOptions& options) {
-  std::string lowered;
-  if (options.lower_case) line = lowered = lower_case(line);
-  line = trim_right(line);
-  assert(options.tokenizer != BleuTokenizer::automatic);
-  switch (options.tokenizer) {
+const Mecab& japanese_mecab() {
+  static const Mecab mecab(kJapaneseMecab, python_prefixes());  // if it throws, the next caller tries again
+  return mecab;
+}
+
+const Mecab& korean_mecab() {
+  static const Mecab mecab(kKoreanMecab, python_prefixes());
+  return mecab;
+}
+
+std::string tokenize(std::string_view line, BleuTokenizer tokenizer) {
+  assert(tokenizer != BleuTokenizer::automatic);
+  switch (tokenizer) {
     case BleuTokenizer::v13a:
       return tokenize_13a(line);
     case BleuTokenizer::intl:
@@ -34,11 +42,26 @@ std::string prepare(std::string_view line, const BleuOptions& options) {
       return tokenize_chars(line);
     case BleuTokenizer::zh:
       return tokenize_zh(line);
+    case BleuTokenizer::ja_mecab:
+      return japanese_mecab().words(line);
+    case BleuTokenizer::ko_mecab:
+      return korean_mecab().words(line);
+    case BleuTokenizer::flores101:
+    case BleuTokenizer::flores200:
+    case BleuTokenizer::spbleu_1k:
+      return tokenize_sentencepiece(line, name_of_enum(tokenizer));
     case BleuTokenizer::none:
     case BleuTokenizer::automatic:
       break;
   }
   return join_words(split_words(line));
+}
+
+// Returns the tokens joined with single spaces, so that each n-gram is a substring that can serve as a map key.
+std::string prepare(std::string_view line, const BleuOptions& options) {
+  std::string lowered;
+  if (options.lower_case) line = lowered = lower_case(line);
+  return tokenize(trim_right(line), options.tokenizer);
 }
 
 struct NGrams {
@@ -76,10 +99,16 @@ std::string smoothing_text(const BleuOptions& o) {
   return has_value ? fmt::format("{}[{:.2f}]", name, smoothing_value(o)) : name;
 }
 
+std::string tokenizer_field(BleuTokenizer tokenizer) {
+  if (tokenizer == BleuTokenizer::ja_mecab) return japanese_mecab().signature();
+  if (tokenizer == BleuTokenizer::ko_mecab) return korean_mecab().signature();
+  return name_of_enum(tokenizer);
+}
+
 std::string signature(int num_references, const BleuOptions& options) {
   return fmt::format("{}|case:{}|eff:{}|tok:{}|smooth:{}|version:weft-{}", num_references_field(num_references),
                      options.lower_case ? "lc" : "mixed", options.effective_order ? "yes" : "no",
-                     name_of_enum(options.tokenizer), smoothing_text(options), kVersion);
+                     tokenizer_field(options.tokenizer), smoothing_text(options), kVersion);
 }
 
 // Sets result.precisions. Returns the number of n-gram orders in the geometric mean.
@@ -123,6 +152,10 @@ BleuTokenizer chosen_tokenizer(BleuTokenizer option, const std::vector<std::stri
   if (share("Han+Bopomofo+Hiragana+Katakana+Thai+Lao+Khmer+Myanmar+Tibetan+Yi") <= 0.5) return BleuTokenizer::v13a;
   const bool is_chinese = share("Han+Bopomofo") > 0.5 && share("Hiragana+Katakana") < 0.05;
   return is_chinese ? BleuTokenizer::zh : BleuTokenizer::chars;
+}
+
+void require_tokenizer(BleuTokenizer option) {
+  if (option != BleuTokenizer::automatic) tokenize("", option);
 }
 
 BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,

@@ -14,16 +14,39 @@
 
 namespace weft {
 
-// See tokenizers.h; `none`: white space only; `automatic`: chosen_tokenizer() decides.
-enum class BleuTokenizer : uint8_t { v13a, intl, chars, zh, none, automatic };
-constexpr EnumNames<BleuTokenizer, 6> enum_names(BleuTokenizer) {
+// See tokenizers.h, mecab.h and sentencepiece_tokenizer.h; `none`: white space only; `automatic`: chosen_tokenizer()
+// decides.
+enum class BleuTokenizer : uint8_t {
+  v13a,
+  intl,
+  chars,
+  zh,
+  ja_mecab,
+  ko_mecab,
+  flores101,
+  flores200,
+  spbleu_1k,
+  none,
+  automatic
+};
+constexpr EnumNames<BleuTokenizer, 12> enum_names(BleuTokenizer) {
   return {{{"auto", BleuTokenizer::automatic},
            {"13a", BleuTokenizer::v13a},
            {"intl", BleuTokenizer::intl},
            {"char", BleuTokenizer::chars},
            {"zh", BleuTokenizer::zh},
+           {"ja-mecab", BleuTokenizer::ja_mecab},
+           {"ko-mecab", BleuTokenizer::ko_mecab},
+           {"flores101", BleuTokenizer::flores101},
+           {"flores200", BleuTokenizer::flores200},
+           {"spBLEU-1K", BleuTokenizer::spbleu_1k},
+           {"spm", BleuTokenizer::flores101},  // sacreBLEU's old name
            {"none", BleuTokenizer::none}}};
 }
+
+inline constexpr const char* kTokenizerHelp =
+    "BLEU's tokenizer: 13a, intl, char, zh, none (splits at spaces), or with sacreBLEU's files ja-mecab, ko-mecab, "
+    "flores101, flores200, spBLEU-1K; auto = zh for Chinese, char for other scripts without spaces, 13a otherwise";
 
 enum class BleuSmoothing : uint8_t { exp, floor, add_k, none };
 constexpr EnumNames<BleuSmoothing, 4> enum_names(BleuSmoothing) {
@@ -62,9 +85,12 @@ struct BleuScore {
 };
 
 // Returns `option`, but for `automatic` the tokenizer that fits the references: zh if most letters are Chinese (Han
-// without kana), char if most belong to other scripts without spaces between words (Japanese, Thai, Lao, Khmer ...), and
-// 13a otherwise. REQUIRES for all other functions: the tokenizer is not `automatic`.
+// without kana), char if most belong to other scripts without spaces between words (Japanese, Thai, Lao, Khmer ...),
+// and 13a otherwise. REQUIRES for all other functions: the tokenizer is not `automatic`.
 BleuTokenizer chosen_tokenizer(BleuTokenizer option, const std::vector<std::string>& references);
+
+// Throws a usage Error if the tokenizer needs a file that is missing.
+void require_tokenizer(BleuTokenizer option);
 
 BleuStats bleu_stats(std::string_view hypothesis, const std::vector<std::string_view>& references,
                      const BleuOptions& options = {});

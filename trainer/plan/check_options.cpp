@@ -74,6 +74,7 @@ void check_validation_options(const RunConfig& c, const BestRule& best) {
   if (!c.train.validate_command.empty() && !translates(c))
     fail(ErrorKind::usage,
          "train.validate_command needs translations: set data.valid, train.validate_every and train.validate_bleu");
+  if (translates(c)) require_tokenizer(c.train.bleu_tokenize);
 }
 
 void check_rollback(const RunConfig& c) {

@@ -12,6 +12,7 @@
 #include "launch/commands.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/variable.h"
 #include "tests/trainer/metrics/sacrebleu_cases.h"
 #include "trainer/version.h"
 
@@ -56,6 +57,45 @@ TEST_F(BleuCommand, JsonHoldsTheScoresAndTheOptionsReachThem) {
   EXPECT_EQ(json["segments"], 1);
   const std::string signature = json["bleu"]["signature"];
   EXPECT_TRUE(signature.starts_with("nrefs:2|case:lc|eff:no|tok:none|smooth:floor[0.20]|")) << signature;
+}
+
+// The numbers are sacreBLEU's (sacrebleu -sl).
+TEST_F(BleuCommand, ScoresEverySentenceInALineForEachMetric) {
+  const std::string reference = file("ref", "the cat sat on a mat .\na b\nZwei Männer gehen.\n"),
+                    hypothesis = file("hyp", "the cat sat on the mat .\na b\nzwei Männer laufen weg.\n");
+  const std::string version = std::string("version:weft-") + kVersion + " = ",
+                    bleu = "BLEU|nrefs:1|case:mixed|eff:yes|tok:13a|smooth:exp|" + version,
+                    chrf = "chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|" + version,
+                    ter = "TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|" + version;
+  EXPECT_EQ(printed({"--reference", reference, hypothesis, "--sentence-level", "--width=4", "--metrics=bleu,chrf,ter"}),
+            bleu + "48.8923 85.7/66.7/40.0/25.0 (BP = 1.000 ratio = 1.000 hyp_len = 7 ref_len = 7)\n" +  //
+                chrf + "71.4225\n" + ter + "14.2857\n" + bleu +
+                "100.0000 100.0/100.0/0.0/0.0 (BP = 1.000 ratio = 1.000 hyp_len = 2 ref_len = 2)\n" +  //
+                chrf + "100.0000\n" + ter + "0.0000\n" + bleu +
+                "12.7033 40.0/12.5/8.3/6.2 (BP = 1.000 ratio = 1.250 hyp_len = 5 ref_len = 4)\n" +  //
+                chrf + "50.6799\n" + ter + "66.6667\n");
+  std::istringstream lines(printed({"--reference", reference, hypothesis, "--sentence-level", "--json"}));
+  std::vector<nlohmann::json> sentences;
+  for (std::string line; std::getline(lines, line);) sentences.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(sentences.size(), 3u);
+  EXPECT_EQ(sentences[2]["segment"], 3);
+  EXPECT_NEAR(sentences[2]["bleu"]["score"].get<double>(), 12.7033, 5e-5);
+  EXPECT_NEAR(sentences[2]["chrf"]["score"].get<double>(), 50.6799, 5e-5);
+}
+
+TEST_F(BleuCommand, ScoresSentencesOfOneSystemWithoutTests) {
+  const std::string path = file("ref", "a\n"), other = file("other", "a\n");
+  EXPECT_EQ(message({"--reference", path, path, other, "--sentence-level"}),
+            "--sentence-level scores one system: give one hypothesis file");
+  EXPECT_EQ(
+      message({"--reference", path, path, "--sentence-level", "--confidence"}),
+      "--sentence-level cannot be combined with --confidence, --paired-bs and --paired-ar, which test whole texts");
+}
+
+TEST_F(BleuCommand, NeedsTheFilesOfTheTokenizerBeforeItReadsText) {
+  const Variable variable("SACREBLEU", "/nowhere");
+  EXPECT_TRUE(message({"--reference", "/nowhere/ref", "--tokenize=spm"})
+                  .starts_with("BLEU's tokenizer flores101 needs the model /nowhere/models/"));
 }
 
 TEST_F(BleuCommand, UnequalLineCountsAreOneLineWithBothNumbers) {

@@ -3,6 +3,7 @@
 
 #include "data/atomic_file.h"
 #include "data/noise/letter_case.h"
+#include "tests/support/variable.h"
 #include "tests/trainer/run/text_run.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/train_state.h"
@@ -45,6 +46,14 @@ TEST(RunValidation, LogsTheNumbersOfEachNamedSet) {
   EXPECT_FALSE(record.at("samples").at(1).contains("set"));
   EXPECT_EQ(record.at("samples").at(2).at("set"), "news");
   EXPECT_FALSE(of_one.contains("sets"));
+}
+
+TEST(RunValidation, NeedsTheFilesOfTheTokenizerBeforeItTrains) {
+  const TemporaryFolder folder;
+  const Variable variable("SACREBLEU", "/nowhere");
+  RunConfig c = run_config(folder);
+  c.train.bleu_tokenize = BleuTokenizer::flores200;
+  EXPECT_TRUE(refusal_of_run(c).starts_with("BLEU's tokenizer flores200 needs the model /nowhere/models/"));
 }
 
 TEST(RunValidation, MakesNoisyCopiesOfASet) {

@@ -1,0 +1,32 @@
+// data/subword/piece_splitter.h: splits text into the pieces of any SentencePiece model (Kudo & Richardson 2018).
+//
+// A Tokenizer (data/tokenizer.h) needs a model with Weft's special ids; a PieceSplitter accepts other models as well.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace weft {
+
+// Throws a data Error if the file cannot be read or is not a SentencePiece model.
+void load_sentencepiece(const std::string& model_file, sentencepiece::SentencePieceProcessor& processor);
+
+class PieceSplitter {  // several threads may call split
+ public:
+  explicit PieceSplitter(const std::string& model_file);
+  ~PieceSplitter();
+  PieceSplitter(PieceSplitter&&) noexcept;
+
+  std::vector<std::string> split(std::string_view text) const;  // an unknown character is a piece of its own text
+
+ private:
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+};
+
+}  // namespace weft
