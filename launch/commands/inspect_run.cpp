@@ -68,9 +68,10 @@ void print_last_validations(const std::vector<nlohmann::json>& log) {
   for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
     for (const std::string& name : sets_of(*records[i])) {
       fmt::print("  step {:<8}", number_or_0(*records[i], "step"));
+      const std::string signature = printable(text_at(*records[i], validation_key(name, kBleuSignature)));
       for (const ValidationMetric& metric : kValidationMetrics) {
         const auto value = number_at(*records[i], validation_key(name, metric.key));
-        if (value) fmt::print("  {}{}{}", printable(name), name.empty() ? "" : ".", worded(metric, *value));
+        if (value) fmt::print("  {}{}{}", printable(name), name.empty() ? "" : ".", worded(metric, *value, signature));
       }
       fmt::print("\n");
     }

@@ -116,11 +116,14 @@ Json validation_of(const nlohmann::json& record, const RunPlace& place) {
   validation["sets"] = texts_at(record, "sets");
   std::vector<std::string> names = texts_at(record, "sets");
   names.emplace_back();  // for keys that name no set
-  for (const std::string& name : names)
+  for (const std::string& name : names) {
     for (const ValidationMetric& metric : kValidationMetrics) {
       const std::string key = validation_key(name, metric.key);
       validation[key] = number_of(record, key);
     }
+    const std::string key = validation_key(name, kBleuSignature);
+    validation[key] = text_at(record, key);
+  }
   validation["samples"] = samples_of(record);
   validation["attention"] = attention_of(record);
   return validation;

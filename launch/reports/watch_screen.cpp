@@ -111,9 +111,10 @@ std::string bar(double fraction, int width, bool utf8) {
 
 std::string text_of_set(const nlohmann::json& v, const std::string& set) {
   std::vector<std::string> words;
+  const std::string signature = text_at(v, validation_key(set, kBleuSignature));
   for (const ValidationMetric& metric : kValidationMetrics)
     if (const std::string key = validation_key(set, metric.key); metric.judges && v.contains(key))
-      words.push_back(worded(metric, number_or_nan(v, key)));
+      words.push_back(worded(metric, number_or_nan(v, key), signature));
   return fmt::format("{}{}{}", set, set.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 

@@ -75,6 +75,7 @@ validating() {  # after translating
     --no-shuffle
   valid=packed-dots expect 0 train 1 dotted --train.init=whole --train.steps=2 --train.validate_every=2 \
     --train.validate_bleu=-1 --train.bleu_tokenize=char  # with words, a model of 30 steps has BLEU 0
+  check "its line names the tokenizer" grep -qE 'BLEU [0-9.]+ \(char\), ' err
   expect 0 "$weft" evaluate --quiet --json --checkpoint dotted --source valid.en --reference dots.de --output dotted-text \
     --tokenize char
   bleu_of() { grep -oE '"(bleu|score)": ?[0-9.e-]+' "$1" | head -n 1 | grep -oE '[0-9.e-]+$'; }

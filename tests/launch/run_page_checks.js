@@ -26,6 +26,8 @@ function sections() {
   check("words of the reference stand out", all(".sample .match").length > 0);
   check("attention has a map for each run", all(".map svg").length === runs.length && all(".map .cell").length === 6 * runs.length);
   check("a row for each set of each validation", all("#validations tbody tr").length === 12 * runs.length);
+  check("each signature of BLEU with its sets", equal(all("#summary p").map((p) => p.textContent), ["13a", "zh"].map((tok, i) =>
+    `${runs.map((run) => (several ? run.name + " " : "") + ["dev", "news"][i]).join(", ")}: BLEU|tok:${tok}|version:weft`)));
   check("starts, stages and rollbacks", all("#events tbody tr").length === 5 * runs.length);
   check("ranks", all("#ranks tbody tr").length === 2 * runs.length);
   check("plan and configuration", document.querySelector("#configuration").textContent.includes("the plan"));

@@ -35,14 +35,14 @@ void add_numbers(const SetReport& set, const std::string& name, nlohmann::ordere
   for (const ValidationMetric& metric : kValidationMetrics)
     if (const auto found = set.values.find(metric.key); found != set.values.end())
       record[validation_key(name, metric.key)] = found->second;
-  if (!set.bleu_signature.empty()) record[validation_key(name, "bleu_signature")] = set.bleu_signature;
+  if (!set.bleu_signature.empty()) record[validation_key(name, kBleuSignature)] = set.bleu_signature;
 }
 
 std::string words_of_set(const SetReport& set) {
   std::vector<std::string> words;
   for (const ValidationMetric& metric : kValidationMetrics)
     if (const auto found = set.values.find(metric.key); metric.in_lines && found != set.values.end())
-      words.push_back(worded(metric, found->second));
+      words.push_back(worded(metric, found->second, set.bleu_signature));
   return fmt::format("{}{}{}", set.name, set.name.empty() ? "" : ": ", fmt::join(words, ", "));
 }
 

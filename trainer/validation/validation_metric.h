@@ -28,6 +28,8 @@ struct ValidationMetric {
   }
 };
 
+inline constexpr std::string_view kBleuSignature = "bleu_signature";  // a text in log.jsonl, beside the numbers
+
 inline constexpr ValidationMetric kValidationMetrics[] = {
     {"valid_loss", "loss", "Loss", ", nats per target token", 4, -1, ValidationMetric::Source::pairs},
     {"valid_nll", "nll", "Negative log-likelihood", ", nats", 4, -1, ValidationMetric::Source::pairs, false},
@@ -39,15 +41,20 @@ inline constexpr ValidationMetric kValidationMetrics[] = {
 };
 
 // Returns the key of a set's number in log.jsonl: `key` itself if the set has no name, and otherwise NAME.loss for
-// valid_loss, NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio or NAME.score.
+// valid_loss, NAME.nll for valid_nll, NAME.bleu, NAME.chrf, NAME.length_ratio or NAME.score; also NAME.bleu_signature.
 inline std::string validation_key(std::string_view set, std::string_view key) {
   if (set.empty()) return std::string(key);
   return fmt::format("{}.{}", set, ValidationMetric::without_valid(key));
 }
 
-inline std::string worded(const ValidationMetric& metric, double value) {  // for example "BLEU 31.20"
-  return metric.digits < 0 ? fmt::format("{} {:.6g}", metric.word, value)
-                           : fmt::format("{} {:.{}f}", metric.word, value, metric.digits);
+// Returns for example "BLEU 31.20 (13a)": BLEU has its tokenizer, which the signature contains unless it is empty.
+inline std::string worded(const ValidationMetric& metric, double value, std::string_view bleu_signature) {
+  const std::string text = metric.digits < 0 ? fmt::format("{} {:.6g}", metric.word, value)
+                                             : fmt::format("{} {:.{}f}", metric.word, value, metric.digits);
+  const size_t field = bleu_signature.find("tok:");
+  if (metric.key != "bleu" || field == std::string_view::npos) return text;
+  const std::string_view tokenizer = bleu_signature.substr(field + 4);
+  return fmt::format("{} ({})", text, tokenizer.substr(0, tokenizer.find('|')));
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 // launch/reports/run_page/page.js: makes the summary and the tables, and draws all parts of the page in order.
 
+const sets_of = (v) => v.sets.length ? v.sets : [""];
 const grid = (start) => start ? `dp ${start.dp} × tp ${start.tp}, ${start.device}` : "–";
 
 function figures_of(run) {
@@ -24,6 +25,16 @@ function summary() {
   return el("div", { class: "figures" }, items.filter(Boolean).map(([value, name]) => el("div", {}, el("b", {}, value), el("span", {}, name))));
 }
 
+function signatures() {  // of BLEU; if there are several, each with its runs and sets
+  const owners = new Map();
+  runs.forEach((run) => run.validations.forEach((v) => sets_of(v).forEach((set) => {
+    const signature = v[key_of({ key: "bleu_signature" }, set)];
+    if (signature) owners.set(signature, (owners.get(signature) ?? new Set()).add([several && run.name, set].filter(Boolean).join(" ")));
+  })));
+  const owner = (names) => owners.size > 1 && !names.has("") ? `${[...names].join(", ")}: ` : "";
+  return [...owners].map(([signature, names]) => el("p", { class: "muted hint" }, `${owner(names)}BLEU|${signature}`));
+}
+
 function subtitle() {
   const starts = runs.flatMap((run) => run.starts), hosts = new Set(starts.flatMap((start) => start.hosts));
   const versions = [...new Set(starts.map((start) => start.weft))].join(", ");
@@ -33,7 +44,6 @@ function subtitle() {
 
 function validations() {
   const sets = runs.some((run) => run.validations.some((v) => v.sets.length));
-  const sets_of = (v) => v.sets.length ? v.sets : [""];
   const has = (v, m) => sets_of(v).some((set) => v[key_of(m, set)] != null);
   const shown = metrics.filter((m) => runs.some((run) => run.validations.some((v) => has(v, m))));
   const rows = runs.flatMap((run, i) => {
@@ -75,7 +85,7 @@ function configuration() {
 }
 
 subtitle();
-section("summary", summary());
+section("summary", summary(), signatures());
 section("differences", differences_table());
 curves();
 byId("curves").hidden = charts.length === 0;

@@ -63,18 +63,22 @@ TEST(RunPage, PlacesValidationsStartsAndRollbacks) {
 }
 
 TEST(RunPage, HasTheNumbersOfNamedSets) {
-  const json run =
-      run_page_data(
-          {{.name = "a",
-            .log = {step(1, 6),
-                    {{"step", 1}, {"valid_loss", 5}, {"sets", {"dev", "news"}}, {"news.loss", 4}, {"news.bleu", 7}}}}})
-          .at("runs")
-          .at(0);
+  const json run = run_page_data({{.name = "a",
+                                   .log = {step(1, 6),
+                                           {{"step", 1},
+                                            {"valid_loss", 5},
+                                            {"sets", {"dev", "news"}},
+                                            {"news.loss", 4},
+                                            {"news.bleu", 7},
+                                            {"news.bleu_signature", "tok:zh"}}}}})
+                       .at("runs")
+                       .at(0);
   const json& validation = run.at("validations").at(0);
   EXPECT_EQ(validation.at("sets"), json({"dev", "news"}));
   EXPECT_EQ(validation.at("news.loss"), 4);
   EXPECT_EQ(validation.at("news.bleu"), 7);
   EXPECT_EQ(validation.at("news.chrf"), nullptr);
+  EXPECT_EQ(validation.at("news.bleu_signature"), "tok:zh");
 }
 
 TEST(RunPage, ListsTheRankThatWasSlowestMostOftenFirst) {

@@ -70,9 +70,10 @@ TEST(WatchScreen, OfARunInMinutesCountsThem) {
 TEST(WatchScreen, ShowsTheLastAndTheBestValidation) {
   WatchedRun run = run_of_steps(3);
   run.log.add({{"step", 1}, {"valid_loss", 3.0}, {"bleu", 21.5}, {"chrf", 40.0}});
-  run.log.add({{"step", 2}, {"valid_loss", 2.5}, {"bleu", 20.0}, {"chrf", 41.0}});
+  run.log.add(
+      {{"step", 2}, {"valid_loss", 2.5}, {"bleu", 20.0}, {"bleu_signature", "nrefs:1|tok:zh|eff:no"}, {"chrf", 41.0}});
   const std::string screen = watch_screen(run, {}, /*utf8=*/false);
-  EXPECT_NE(screen.find("validation  step 2: loss 2.5000, BLEU 20.00, chrF2 41.00\n"
+  EXPECT_NE(screen.find("validation  step 2: loss 2.5000, BLEU 20.00 (zh), chrF2 41.00\n"
                         "best        step 1: loss 3.0000, BLEU 21.50, chrF2 40.00\n"),
             std::string::npos)
       << screen;
@@ -92,12 +93,14 @@ TEST(WatchScreen, ShowsEachNamedSetAndTheBestByTheRule) {
                  {"dev.chrf", 40},
                  {"news.loss", 2.5},
                  {"news.bleu", 30 - step},
+                 {"news.bleu_signature", "tok:13a"},
                  {"news.chrf", 50}});
   const std::string screen = watch_screen(run, {.columns = 120}, /*utf8=*/false);
-  EXPECT_NE(screen.find("validation  step 2: dev: loss 3.0000, BLEU 20.00, chrF2 40.00\n"
-                        "            news: loss 2.5000, BLEU 28.00, chrF2 50.00\n"
-                        "best        step 1: dev: loss 3.0000, BLEU 10.00, chrF2 40.00; news: loss 2.5000, BLEU 29.00"),
-            std::string::npos)
+  EXPECT_NE(
+      screen.find("validation  step 2: dev: loss 3.0000, BLEU 20.00, chrF2 40.00\n"
+                  "            news: loss 2.5000, BLEU 28.00 (13a), chrF2 50.00\n"
+                  "best        step 1: dev: loss 3.0000, BLEU 10.00, chrF2 40.00; news: loss 2.5000, BLEU 29.00 (13a)"),
+      std::string::npos)
       << screen;
 }
 
