@@ -1,8 +1,9 @@
-// data/noise/letter_case.cpp: looks characters up in the tables of upper case.
+// data/noise/letter_case.cpp: looks characters up in the tables of upper case and title case.
 #include "data/noise/letter_case.h"
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "data/text/unicode.h"
 #include "data/text/unicode_upper.h"
@@ -10,14 +11,18 @@
 namespace weft {
 namespace {
 
+// Appends what the table maps `c` to. Returns false, and appends nothing, if the table lacks `c`.
+bool append_mapping(std::string& out, std::span<const unicode_tables::CaseMapping> table, char32_t c) {
+  const auto found = std::ranges::lower_bound(table, c, {}, &unicode_tables::CaseMapping::character);
+  if (found == table.end() || found->character != c) return false;
+  for (const char32_t part : found->to)
+    if (part != 0) append_utf8(out, part);
+  return true;
+}
+
 void append_upper(std::string& out, char32_t c) {
   using unicode_tables::kUpper, unicode_tables::kUpperSeveral;
-  const auto* several = std::ranges::lower_bound(kUpperSeveral, c, {}, &unicode_tables::UpperSeveral::character);
-  if (several != std::end(kUpperSeveral) && several->character == c) {
-    for (const char32_t part : several->upper)
-      if (part != 0) append_utf8(out, part);
-    return;
-  }
+  if (append_mapping(out, kUpperSeveral, c)) return;
   const auto* after = std::ranges::upper_bound(kUpper, c, {}, &unicode_tables::UpperRange::first);
   const bool found = after != std::begin(kUpper) && c <= std::prev(after)->last &&
                      (c - std::prev(after)->first) % static_cast<char32_t>(std::prev(after)->step) == 0;
@@ -29,8 +34,12 @@ std::string title_case_of_word(std::string_view word) {
   for (; at < word.size(); at += static_cast<size_t>(code_point_at(word, at).num_bytes))
     if (const char32_t c = code_point_at(word, at).value; !is_punctuation(c) && !is_symbol(c)) break;
   if (at == word.size()) return std::string(word);
-  const auto size = static_cast<size_t>(code_point_at(word, at).num_bytes);
-  return std::string(word.substr(0, at)) + upper_case(word.substr(at, size)) + lower_case(word.substr(at + size));
+  const CodePoint first = code_point_at(word, at);
+  const size_t rest = at + static_cast<size_t>(first.num_bytes);
+  std::string out(word.substr(0, at));
+  if (!append_mapping(out, unicode_tables::kTitle, first.value)) out += upper_case(word.substr(at, rest - at));
+  // A sigma is final because of what precedes it, so the whole word is converted. Both forms of sigma have two bytes.
+  return out + lower_case(word).substr(lower_case(word.substr(0, rest)).size());
 }
 
 }  // namespace

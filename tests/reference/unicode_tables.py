@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes data/text/unicode_tables.h, Python's own lower-casing as small range tables; with the argument "upper"
-data/text/unicode_upper.h, its upper-casing; with "categories" data/text/unicode_categories.h, the numbers, punctuation
+data/text/unicode_upper.h, its upper-casing and title-casing; with "categories" data/text/unicode_categories.h, the numbers, punctuation
 and symbols of its package regex; with "scripts" data/text/unicode_scripts.h, its letters by script; and with "invisible"
 data/text/unicode_invisible.h, the characters that a reader cannot see and those that need them.
 
@@ -105,15 +105,19 @@ def print_lower():
 
 def print_upper():
     several = [(c, chr(c).upper()) for c in CODE_POINTS if len(chr(c).upper()) > 1]
-    head("// data/text/unicode_upper.h: upper case of Unicode " + unicodedata.unidata_version +
+    title = [(c, chr(c).title()) for c in CODE_POINTS if chr(c).title() != chr(c).upper()]
+    head("// data/text/unicode_upper.h: upper and title case of Unicode " + unicodedata.unidata_version +
          " as ranges; made by tests/reference/unicode_tables.py.")
     print("namespace weft::unicode_tables {\n\n"
           "struct UpperRange { char32_t first, last; int step, delta; };\n"
-          "struct UpperSeveral { char32_t character, upper[3]; };")
+          "struct CaseMapping { char32_t character, to[3]; };")
     table("UpperRange", "kUpper", "Every step-th character from first to last maps to itself + delta.",
           [(hexa(f), hexa(l), str(s), str(d)) for f, l, s, d in case_ranges(str.upper)])
-    table("UpperSeveral", "kUpperSeveral", "Characters that become two or three; 0 where there is none.",
-          [(hexa(c), "{" + ", ".join(hexa(ord(x)) for x in (u + "\0")[:3]) + "}") for c, u in several])
+    for name, comment, mappings in [
+            ("kUpperSeveral", "Characters that become two or three; 0 where there is none.", several),
+            ("kTitle", "Characters whose title case differs from their upper case.", title)]:
+        table("CaseMapping", name, comment,
+              [(hexa(c), "{" + ", ".join(hexa(ord(x)) for x in (to + "\0\0")[:3]) + "}") for c, to in mappings])
 
 
 def regex_head(file, what):

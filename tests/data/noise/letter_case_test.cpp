@@ -17,9 +17,13 @@ TEST(UpperCase, PassesBytesThatAreNoUtf8) { EXPECT_EQ(upper_case("a\xFFz"), "A\x
 
 TEST(TitleCase, RaisesTheFirstLetterOfEachWord) {
   EXPECT_EQ(title_case("the  BIG (öl-)tanker … \"x\" 3rd"), "The  Big (Öl-)tanker … \"X\" 3rd");
+  EXPECT_EQ(title_case("ﬁne ǆep ǆ SSß ßa ŉa ᾳα"), "Fine ǅep ǅ Ssß Ssa ʼNa ᾼα") << "title case is not upper case";
+  EXPECT_EQ(title_case("ქართული"), "ქართული") << "Mkhedruli has no title case";
   EXPECT_EQ(title_case(" "), " ");
   EXPECT_EQ(title_case(""), "");
 }
+
+TEST(TitleCase, EndsAWordInTheFinalSigma) { EXPECT_EQ(title_case("ΟΣ ΣΟΦΟΣ «ΩΣ» Σ ΣΣ"), "Ος Σοφος «Ως» Σ Σς"); }
 
 }  // namespace
 }  // namespace weft
