@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "data/create_folder.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -41,12 +42,6 @@ void require_nothing_to_lose(const fs::path& folder, ExistingCorpus existing) {
   }
 }
 
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot create folder {}: {}", folder, error.message()));
-}
-
 }  // namespace
 
 PackFolder::PackFolder(std::string folder, ExistingCorpus existing)
@@ -59,7 +54,7 @@ PackFolder::PackFolder(std::string folder, ExistingCorpus existing)
     fail(ErrorKind::usage, fmt::format("{} contains no packed corpus: check --output, or leave out --append", folder_));
   if (!exists) require_nothing_to_lose(folder_, existing);
   const bool is_new = !fs::exists(folder_);
-  make_folder(working_);
+  create_folder(working_);
   lock_ = FileDescriptor(open(working_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!lock_) fail(ErrorKind::io, fmt::format("cannot open folder {}: {}", working_, std::strerror(errno)));
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "data/atomic_file.h"
+#include "data/create_folder.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/decode_options.h"
@@ -166,9 +167,7 @@ void print_json(const std::vector<TestSet>& sets, const LoadedModel& model, int6
 }
 
 void prepare_folder(const std::vector<TestSet>& sets, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  create_folder(folder);
   for (const TestSet& set : sets) prepare_output(output_file(folder, set.name));
 }
 

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "data/create_folder.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -12,10 +13,6 @@ namespace weft {
 namespace fs = std::filesystem;
 
 namespace {
-
-[[noreturn]] void fail_to_make(const std::string& folder, const std::error_code& error) {
-  fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", folder, error.message()));
-}
 
 // Ignores drafts that cannot be removed, because the next save tries again.
 void remove_stale_drafts(const std::string& root) {
@@ -36,7 +33,7 @@ void move_damaged_aside(const std::string& folder) {
   } catch (const Error& e) {
     std::string aside = fmt::format("{}.damaged-{}", folder, getpid());
     while (fs::exists(aside, error)) aside += "x";
-    std::fputs(fmt::format("{} is damaged ({}); renaming it to {}\n", folder, e.what(), aside).c_str(), stderr);
+    print_note("{} is damaged ({}); renaming it to {}\n", folder, e.what(), aside);
     rename_durably(folder, aside);
     return;
   }
@@ -48,8 +45,7 @@ void move_damaged_aside(const std::string& folder) {
 void MadeFolders::make(const std::string& path) {
   std::error_code error;
   for (fs::path p = path; !p.empty() && !fs::exists(p, error); p = p.parent_path()) made_.push_back(p.string());
-  fs::create_directories(path, error);
-  if (error) fail_to_make(path, error);
+  create_folder(path);
 }
 
 MadeFolders::~MadeFolders() {
@@ -62,7 +58,8 @@ CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)
   remove_stale_drafts(root);
   move_damaged_aside(final_);
   std::error_code error;
-  if (!fs::create_directory(temporary_, error)) fail_to_make(temporary_, error);
+  if (!fs::create_directory(temporary_, error))
+    fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", temporary_, error.message()));
 }
 
 CheckpointDraft::~CheckpointDraft() {

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "data/atomic_file.h"
+#include "data/create_folder.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checked_file.h"
 
@@ -80,8 +81,7 @@ OutputFolder::OutputFolder(const std::string& path, bool force)
   if (const std::string parent = fs::path(path_).parent_path().string(); !parent.empty()) parents_.make(parent);
   std::error_code error;
   fs::remove_all(temporary_, error);  // left by a killed process with the same id
-  fs::create_directory(temporary_, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", temporary_, error.message()));
+  create_folder(temporary_);
 }
 
 OutputFolder::~OutputFolder() {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
+#include "data/create_folder.h"
 #include "tensor/clock.h"
 #include "tensor/error.h"
 #include "trainer/display/heat_map.h"
@@ -219,9 +220,7 @@ std::string TensorBoardEncoder::events(const nlohmann::json& record) {
 }
 
 TensorBoardLog::TensorBoardLog(const std::string& folder, const std::string& config) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) fail(ErrorKind::io, fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  create_folder(folder);
   const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   file_.emplace((fs::path(folder) / name_after(emptied_files(folder), now)).string(), 0);
   file_->keep(TensorBoardEncoder::begin(config, now));

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "data/create_folder.h"
 #include "data/shards/manifest.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
@@ -17,12 +18,6 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
-
-void make_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) fail(ErrorKind::io, fmt::format("train.output: cannot create the folder {}: {}", path, error.message()));
-}
 
 FileDescriptor locked(const std::string& path) {
   FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
@@ -52,19 +47,19 @@ void refuse_folder_of_others(const std::string& path) {
 }  // namespace
 
 bool RunFolder::would_begin(const std::string& path, bool fresh) {
-  std::error_code ignored;  // make_folder() reports the error later
+  std::error_code ignored;  // create_folder() reports the error later
   return fresh || !fs::exists(path + "/checkpoints", ignored);
 }
 
 RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
-  make_folder(path);
+  create_folder(path, "train.output");
   if (!fs::exists(checkpoints())) refuse_folder_of_others(path);
   lock_ = locked(path + "/.lock");
   if (fresh || !fs::exists(checkpoints())) {  // a run without checkpoints starts from scratch; its log is renamed
     set_aside(checkpoints());
     set_aside(log());
   }
-  make_folder(checkpoints());
+  create_folder(checkpoints(), "train.output");
 }
 
 void RunFolder::require_visible(const std::string& path) {

@@ -1,0 +1,23 @@
+// data/create_folder.h: creates a folder, or says why it cannot be created.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "tensor/error.h"
+
+namespace weft {
+
+// Creates the folder and its parents unless they exist. Throws an io Error that starts with `option`, if there is one.
+inline void create_folder(const std::string& path, const std::string& option = "") {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error)
+    fail(ErrorKind::io,
+         fmt::format("{}{}cannot create the folder {}: {}", option, option.empty() ? "" : ": ", path, error.message()));
+}
+
+}  // namespace weft
