@@ -4,8 +4,6 @@
 // of target tokens (with eos, without tags), and the log-probability per token.
 #include <fmt/format.h>
 
-#include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "data/text/text_reader.h"
@@ -13,6 +11,7 @@
 #include "launch/open_model.h"
 #include "launch/options/options.h"
 #include "launch/options/tag_options.h"
+#include "launch/reports/json_lines.h"
 #include "tensor/error.h"
 #include "trainer/display/progress.h"
 #include "trainer/inference/evaluate.h"
@@ -38,7 +37,8 @@ bool parse(const std::vector<std::string>& args, ScoreRequest& r) {
   options.add("source", r.source, "source sentences, one per line, plain or compressed (gzip, zstd, xz)");
   options.add("target", r.target, "translation of each source sentence, line by line");
   r.tags.add_to(options);
-  options.add("json", r.json, "print one JSON object per pair instead of a table");
+  options.add("json", r.json,
+              "print one JSON object per pair instead of a table, with the log-probability of each token");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
   return true;
@@ -124,20 +124,18 @@ void check_text(const ScoreRequest& r) {
     bar.update(num_read += std::ssize(lines) / 2);
 }
 
-void write(const std::vector<PairScore>& scores, const std::vector<bool>& scored, int64_t pairs_before, bool json) {
+void write(const std::vector<PairScore>& scores, const EncodedPairs& all, int64_t pairs_before,
+           const Tokenizer* json_tokenizer) {
   for (size_t i = 0; i < scores.size(); ++i) {
-    const double nan = std::numeric_limits<double>::quiet_NaN();  // null in JSON
-    const PairScore s = scored[i] ? scores[i] : PairScore{.log_prob = nan, .tokens = 0};
-    const double per_token = s.log_prob / static_cast<double>(s.tokens);
-    if (json) {
-      const nlohmann::ordered_json line{{"index", pairs_before + static_cast<int64_t>(i)},
-                                        {"log_prob", s.log_prob},
-                                        {"tokens", s.tokens},
-                                        {"log_prob_per_token", per_token}};
-      fmt::print("{}\n", line.dump());
-    } else {
-      fmt::print("{:.6f}\t{}\t{:.6f}\n", s.log_prob, s.tokens, per_token);
-    }
+    const int64_t index = pairs_before + static_cast<int64_t>(i);
+    const double log_prob = scores[i].log_prob, per_token = log_prob / static_cast<double>(scores[i].tokens());
+    if (json_tokenizer)
+      fmt::print("{}\n", all.scored[i] ? score_line(index, scores[i], all.pairs[i].target, *json_tokenizer)
+                                       : no_score_line(index));
+    else if (all.scored[i])
+      fmt::print("{:.6f}\t{}\t{:.6f}\n", log_prob, scores[i].tokens(), per_token);
+    else
+      fmt::print("nan\t0\tnan\n");
   }
 }
 
@@ -167,10 +165,10 @@ int run_score(const CommandContext& context) {
       return reader->next();
     });
     if (lines.empty()) break;
-    const auto [pairs, given, scored] = encode(model, lines, request.tags, done, too_long);
-    const std::vector<PairScore> scores = score_pairs(model.replica(), pairs, given);
-    if (is_main_rank) write(scores, scored, done, request.json);
-    done += static_cast<int64_t>(pairs.size());
+    const EncodedPairs all = encode(model, lines, request.tags, done, too_long);
+    const std::vector<PairScore> scores = score_pairs(model.replica(), all.pairs, all.given);
+    if (is_main_rank) write(scores, all, done, request.json ? &model.target_tokenizer() : nullptr);
+    done += std::ssize(scores);
     bar.update(done);
   }
   if (is_main_rank) too_long.print();

@@ -18,6 +18,7 @@
 #include "launch/options/options.h"
 #include "launch/options/tag_options.h"
 #include "launch/reports/alignment_files.h"
+#include "launch/reports/json_lines.h"
 #include "launch/tagged_lines.h"
 #include "tensor/clock.h"
 #include "tensor/error.h"
@@ -34,7 +35,7 @@ struct TranslateRequest {
   ModelRequest model;
   DecodeConfig decode;
   int64_t batch = 0;
-  bool scores = false;
+  bool scores = false, json = false;
   TagRequest tags;
   std::string target_prefix, columns;
   int64_t documents = 0;
@@ -44,8 +45,8 @@ struct TranslateRequest {
 
 void check_documents(const TranslateRequest& r) {
   if (r.documents < 0) fail(ErrorKind::usage, fmt::format("--documents must be at least 0, but is {}", r.documents));
-  if (r.documents > 0 && (r.decode.nbest > 1 || r.scores || r.alignment.wanted()))
-    fail(ErrorKind::usage, "--documents prints only one text per line: leave out --nbest, --scores and --alignment");
+  if (r.documents > 0 && (r.decode.nbest > 1 || r.alignment.wanted()))
+    fail(ErrorKind::usage, "--documents prints only one text per line: leave out --nbest and --alignment");
   if (r.documents > 0 && !r.target_prefix.empty())
     fail(ErrorKind::usage, "--documents joins lines, but --target-prefix applies to single lines: give one of them");
 }
@@ -56,6 +57,9 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   options.add("nbest", r.decode.nbest,
               "number of translations per sentence; above 1, each output line is `index ||| text ||| score`");
   options.add("scores", r.scores, "print the score and a tab before each translation");
+  options.add("json", r.json,
+              "print one JSON object per line: text, score, tokens with their log-probabilities, and with --nbest all "
+              "translations; see docs/decoding.md");
   r.tags.add_to(options);
   options.add("target-prefix", r.target_prefix, "text at the start of every translation");
   options.add(
@@ -68,11 +72,12 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   r.alignment.add_to(options);
   options.add("batch", r.batch,
               "sentences that a rank decodes together; 0 = as many as fit; translations do not depend on this number");
-  options.show_first({"checkpoint", "beam", "nbest", "scores", "precision", "tag", "quiet"});
+  options.show_first({"checkpoint", "beam", "nbest", "scores", "json", "precision", "tag", "quiet"});
   if (!options.parse(args)) return false;
   options.require("checkpoint");
   r.alignment.check(options);
   check_documents(r);
+  if (r.json && r.scores) fail(ErrorKind::usage, "--json also prints the scores: leave out --scores");
   if (r.batch < 0) fail(ErrorKind::usage, fmt::format("--batch must be at least 0, but is {}", r.batch));
   return true;
 }
@@ -87,15 +92,7 @@ std::vector<std::string> read_chunk(TextReader& input, const TaggedLines& format
   return lines;
 }
 
-void write(const NBest& nbest, int64_t index, const TranslateRequest& r) {
-  if (r.decode.nbest > 1) {
-    for (const Translation& t : nbest) fmt::print("{} ||| {} ||| {:.6f}\n", index, t.text, t.score);
-  } else if (r.scores) {
-    fmt::print("{:.6f}\t{}\n", nbest.front().score, nbest.front().text);
-  } else {
-    fmt::print("{}\n", nbest.front().text);
-  }
-}
+using Links = std::vector<std::vector<AlignmentLink>>;  // by line
 
 // Computes the alignment of each line's best translation, and writes it to the files on rank 0.
 class AlignmentKeeper {
@@ -105,20 +102,27 @@ class AlignmentKeeper {
     all_or_none(model.replica().mesh().world(), [&] {
       if (!model.replica().mesh().world().is_main_rank()) return;
       for (const std::string& path : request.files)
-        files_.push_back(open_alignment_file(path, model.source_tokenizer(), model.target_tokenizer(),
-                                             request.describe(model.config().model)));
+        if (path != AlignmentRequest::kInJson)
+          files_.push_back(open_alignment_file(path, model.source_tokenizer(), model.target_tokenizer(),
+                                               request.describe(model.config().model)));
     });
   }
-  void add(const Translator& translator, std::vector<TranslationInput> inputs, const std::vector<NBest>& translations) {
-    std::vector<PairIds> pairs;
+  // Returns the links of each line.
+  Links add(const Translator& translator, const std::vector<TranslationInput>& inputs,
+            const std::vector<NBest>& translations) {
+    std::vector<PairIds> pairs(inputs.size());  // empty for a line without text
     for (size_t i = 0; i < inputs.size(); ++i) {
-      std::vector<int32_t>& source = inputs[i].source;
-      source.resize(std::min(source.size(), static_cast<size_t>(translator.longest_source())));
-      pairs.push_back({.source = std::move(source), .target = translations[i].front().tokens});
+      if (!translator.has_text(inputs[i])) continue;
+      const std::vector<int32_t>& source = inputs[i].source;
+      const auto length = std::min(std::ssize(source), translator.longest_source());
+      pairs[i] = {.source = {source.begin(), source.begin() + length}, .target = translations[i].front().tokens};
     }
+    Links links;
     aligner_.align(pairs, [&](const Alignment& alignment) {
       for (const auto& file : files_) file->add(alignment);
+      links.push_back(best_links(alignment));
     });
+    return links;
   }
   void finish() {
     for (const auto& file : files_) file->finish();
@@ -127,6 +131,37 @@ class AlignmentKeeper {
  private:
   Aligner aligner_;
   std::vector<std::unique_ptr<AlignmentFile>> files_;  // empty except on rank 0
+};
+
+void write(const TranslatedLine& line, const Translator& translator, const TranslateRequest& r) {
+  const NBest& nbest = line.nbest;
+  if (r.json) {
+    fmt::print("{}\n", translation_line(line, translator));
+  } else if (r.decode.nbest > 1) {
+    for (const Translation& t : nbest) fmt::print("{} ||| {} ||| {:.6f}\n", line.index, t.text, t.score);
+  } else if (r.scores) {
+    fmt::print("{:.6f}\t{}\n", nbest.front().score, nbest.front().text);
+  } else {
+    fmt::print("{}\n", nbest.front().text);
+  }
+}
+
+// Names the lines that were cut, but no more than the first few of them.
+class CutLines {
+ public:
+  void add(int64_t line, size_t tokens) {
+    if (++count_ <= kMostNamed) named_ += fmt::format("{}line {} with {} tokens", count_ > 1 ? ", " : "", line, tokens);
+  }
+  void print(int64_t limit) const {
+    if (count_ > 0)
+      print_note("weft: lines that were longer than {} tokens and were cut: {} ({}{})\n", limit, count_, named_,
+                 count_ > kMostNamed ? ", ..." : "");
+  }
+
+ private:
+  static constexpr int64_t kMostNamed = 5;
+  int64_t count_ = 0;
+  std::string named_;
 };
 
 // Measures the time of tokenization and search, but not of loading the model, of alignments and of waiting for input.
@@ -155,12 +190,17 @@ std::vector<TranslationInput> encode(const Translator& translator, const TaggedL
   return inputs;
 }
 
-SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentTranslator* documents,
-                          AlignmentKeeper* keeper, const TranslateRequest& r) {
+struct Totals {
+  SearchSpeed speed;
+  CutLines cut;
+};
+
+Totals translate_all(Communicator& world, Translator& translator, DocumentTranslator* documents,
+                     AlignmentKeeper* keeper, const TranslateRequest& r) {
   const bool is_main_rank = world.is_main_rank();
   const TaggedLines format = r.lines();
   TextReader input = TextReader::standard_input();
-  SearchSpeed speed;
+  Totals totals;
   ProgressBar bar("translating", "sentences", /*total=*/0, ProgressOutput::standard(r.model.quiet || !is_main_rank));
   std::vector<std::string> lines;  // read but not yet translated
   for (int64_t done = 0;;) {
@@ -172,19 +212,22 @@ SearchSpeed translate_all(Communicator& world, Translator& translator, DocumentT
     const auto progress = [&](int64_t sentences) { bar.update(done + sentences); };
     const std::vector<NBest> translations =
         documents ? documents->translate(inputs, progress) : translator.translate_inputs(inputs, progress);
-    speed.add(begin, translations);
-    if (is_main_rank) {
-      for (size_t i = 0; i < translations.size(); ++i) write(translations[i], done + static_cast<int64_t>(i), r);
-      if (std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output is closed, or its disk is full");
+    totals.speed.add(begin, translations);
+    Links links;
+    if (keeper && !inputs.empty()) links = keeper->add(translator, inputs, translations);
+    for (size_t i = 0; is_main_rank && i < translations.size(); ++i) {
+      const int64_t index = done + static_cast<int64_t>(i);
+      write({index, inputs[i], translations[i], r.alignment.in_json() ? &links[i] : nullptr}, translator, r);
+      if (translator.is_cut(inputs[i])) totals.cut.add(index + 1, inputs[i].source.size());
     }
-    if (keeper && !inputs.empty()) keeper->add(translator, std::move(inputs), translations);
+    if (is_main_rank && std::fflush(stdout) != 0) fail(ErrorKind::io, "standard output is closed, or its disk is full");
     done += std::ssize(translations);
     lines.erase(lines.begin(), lines.begin() + std::ssize(translations));
     bar.update(done);
     if (read.empty()) break;
   }
   if (keeper) keeper->finish();
-  return speed;
+  return totals;
 }
 
 }  // namespace
@@ -216,7 +259,7 @@ int run_translate(const CommandContext& context) {
   if (request.alignment.wanted()) keeper.emplace(model, request.alignment);
   std::optional<DocumentTranslator> documents;
   if (request.documents > 0) documents.emplace(translator, request.documents);
-  const SearchSpeed speed =
+  const auto [speed, cut] =
       translate_all(world, translator, documents ? &*documents : nullptr, keeper ? &*keeper : nullptr, request);
   if (world.is_main_rank() && !request.model.quiet) speed.print();
   if (world.is_main_rank() && documents && documents->num_again() > 0)
@@ -224,9 +267,7 @@ int run_translate(const CommandContext& context) {
         "weft: lines translated together: {}; lines translated again one by one, because the joint translation "
         "had too few or too many separators: {}\n",
         documents->num_joined(), documents->num_again());
-  if (world.is_main_rank() && translator.num_cut() > 0)
-    print_note("weft: lines that were longer than {} tokens and were cut: {}\n", translator.longest_source(),
-               translator.num_cut());
+  if (world.is_main_rank()) cut.print(translator.longest_source());
   return 0;
 }
 

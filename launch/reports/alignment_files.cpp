@@ -13,7 +13,7 @@
 
 #include "data/atomic_file.h"
 #include "data/text/number.h"
-#include "data/text/unicode.h"
+#include "launch/reports/json_lines.h"
 #include "tensor/error.h"
 #include "trainer/config/nearest.h"
 #include "trainer/display/heat_map.h"
@@ -45,26 +45,6 @@ Form form_of(const std::string& path) {
            fmt::format("--alignment {}: unknown extension '{}'; did you mean {}?", path, ending, known));
   }
   return Form::pharaoh;
-}
-
-std::vector<std::string> labels(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
-  std::vector<std::string> pieces;
-  for (const int32_t id : ids) pieces.push_back(tokenizer.piece(id));
-  return pieces;
-}
-
-// Also escapes U+0085, U+2028 and U+2029, which nlohmann does not escape although some readers take them for line ends.
-std::string to_one_json_line(const nlohmann::json& json) {
-  const std::string text = json.dump();
-  std::string line;
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint c = code_point_at(text, i);
-    const auto length = static_cast<size_t>(c.num_bytes);
-    line += is_control_or_line_break(c.value) ? fmt::format("\\u{:04x}", static_cast<uint32_t>(c.value))
-                                              : text.substr(i, length);
-    i += length;
-  }
-  return line;
 }
 
 std::string row_of(const Alignment& a, size_t target) {
@@ -163,7 +143,7 @@ void AlignmentRequest::add_to(Options& options) {
   options.add("alignment", files,
               "file for cross-attention, in the format of its suffix: .svg = one drawing per sentence (NAME-0001.svg, "
               "... if there are several), which replaces older drawings; .jsonl = all weights; others = Pharaoh (`0-0 "
-              "2-1`); repeat the option for several files");
+              "2-1`); - = into the lines of --json; repeat the option for several files");
   options.add("alignment-layer", layer, "decoder layer for --alignment: last, mean (of all), or a number from 0 up");
   options.add("alignment-head", head, "attention head for --alignment: mean (of all), or a number from 0 up");
 }
@@ -171,11 +151,14 @@ void AlignmentRequest::add_to(Options& options) {
 void AlignmentRequest::check(const Options& options) const {
   for (const char* name : {"alignment-layer", "alignment-head"})
     if (options.given(name) && !wanted()) fail(ErrorKind::usage, fmt::format("--{} needs --alignment FILE", name));
+  if (in_json() && !options.given("json"))
+    fail(ErrorKind::usage, "--alignment - needs --json, whose lines contain the alignment");
 }
 
 void AlignmentRequest::check_files() const {
   std::set<fs::path> seen;
   for (const std::string& file : files) {
+    if (file == kInJson) continue;
     form_of(file);
     prepare_output(file);
     if (!seen.insert(fs::weakly_canonical(fs::absolute(file))).second)
@@ -205,8 +188,9 @@ std::string pharaoh_line(const Alignment& alignment) {
 std::string json_line(const Alignment& a, const Tokenizer& source, const Tokenizer& target) {
   std::string rows;
   for (size_t t = 0; t < a.target.size(); ++t) rows += (t ? "," : "") + row_of(a, t);
-  return fmt::format(R"({{"source":{},"target":{},"weights":[{}]}})", to_one_json_line(labels(a.source, source)),
-                     to_one_json_line(labels(a.target, target)), rows);
+  return fmt::format(R"({{"source":{},"target":{},"weights":[{}]}})",
+                     on_one_line(nlohmann::json(pieces_of(a.source, source)).dump()),
+                     on_one_line(nlohmann::json(pieces_of(a.target, target)).dump()), rows);
 }
 
 std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer& target, const std::string& title) {
@@ -218,8 +202,8 @@ std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer
   return to_svg({.title = title,
                  .row_axis = a.target.empty() ? "" : "translation",
                  .column_axis = a.source.empty() ? "" : "source",
-                 .rows = labels(a.target, target),
-                 .columns = labels(a.source, source),
+                 .rows = pieces_of(a.target, target),
+                 .columns = pieces_of(a.source, source),
                  .values = a.weights,
                  .high = most > 0 ? most : 1,
                  .cell = cell,

@@ -5,6 +5,7 @@
 // sentence. A text file appears only when finish() has completed it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,12 +17,15 @@
 namespace weft {
 
 struct AlignmentRequest {
+  static constexpr const char* kInJson = "-";  // in `files`: print the links with `weft translate --json`
+
   std::vector<std::string> files;
   std::string layer = "last", head = "mean";
 
+  bool in_json() const { return std::ranges::find(files, kInJson) != files.end(); }
   bool wanted() const { return !files.empty(); }
   void add_to(Options& options);
-  void check(const Options& options) const;  // refuses --alignment-layer and -head without a file
+  void check(const Options& options) const;  // refuses --alignment-layer and -head without a file, and - without --json
   void check_files() const;                  // refuses files that cannot be written or are given twice
   Transformer::AttentionChoice choice(const ModelConfig& model) const;
   std::string describe(const ModelConfig& model) const;  // "layer 5, mean of 8 heads"

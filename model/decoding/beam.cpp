@@ -20,7 +20,9 @@ Beam::Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced)
 int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finished_.size()); }
 
 void Beam::finish(const Continuation& c) {
-  Hypothesis h{.tokens = open_[static_cast<size_t>(c.parent)].tokens, .log_prob = c.log_prob};
+  const Open& parent = open_[static_cast<size_t>(c.parent)];
+  Hypothesis h{.tokens = parent.tokens, .log_prob = c.log_prob, .log_probs = parent.log_probs};
+  h.log_probs.push_back(c.last);
   h.score = h.log_prob / length_penalty(num_tokens_ + 1 - forced_, options_.length_penalty);
   const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // equal scores keep their order
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
@@ -44,8 +46,10 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
       continue;
     }
     const Open& parent = open_[static_cast<size_t>(c.parent)];
-    next.push_back({.tokens = parent.tokens, .log_prob = c.log_prob, .slot = parent.slot});
+    next.push_back(
+        {.tokens = parent.tokens, .log_prob = c.log_prob, .log_probs = parent.log_probs, .slot = parent.slot});
     next.back().tokens.push_back(c.id);
+    if (!is_forced()) next.back().log_probs.push_back(c.last);
     if (stays[static_cast<size_t>(c.parent)]) newcomers.emplace_back(next.size() - 1, parent.slot);
     stays[static_cast<size_t>(c.parent)] = busy[static_cast<size_t>(parent.slot)] = true;
   }

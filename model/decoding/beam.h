@@ -23,9 +23,10 @@ struct BeamOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;  // includes the forced prefix, but not bos and eos
-  double log_prob = 0;          // natural logarithm, summed over the tokens after the prefix and eos
-  double score = 0;             // log_prob / length_penalty(tokens after the prefix + 1, alpha)
+  std::vector<int32_t> tokens;    // includes the forced prefix, but not bos and eos
+  double log_prob = 0;            // natural logarithm, summed over the tokens after the prefix and eos
+  double score = 0;               // log_prob / length_penalty(tokens after the prefix + 1, alpha)
+  std::vector<double> log_probs;  // of each token after the prefix, and of eos; log_prob is their sum, in this order
 };
 
 double length_penalty(int64_t tokens, double alpha);
@@ -39,7 +40,8 @@ class Beam {
   struct Open {
     std::vector<int32_t> tokens;
     double log_prob = 0;
-    int64_t slot = 0;  // less than `beam`; where the decoder keeps this hypothesis's keys and values
+    std::vector<double> log_probs;  // of each token after the prefix
+    int64_t slot = 0;               // less than `beam`; where the decoder keeps this hypothesis's keys and values
   };
   const std::vector<Open>& open() const { return open_; }       // best first; all have the same length
   int64_t places() const;                                       // max number of continuations used by advance()
@@ -52,6 +54,7 @@ class Beam {
     int64_t parent = 0;   // index into open()
     int32_t id = 0;       // eos ends the hypothesis
     double log_prob = 0;  // log probability of all tokens of the hypothesis
+    double last = 0;      // log probability of `id` alone
   };
   struct SlotCopy {
     int64_t from = 0, to = 0;

@@ -197,11 +197,12 @@ void BeamSearch::Run::advance(Job& job, const std::vector<SlotDecoder::Next>& ne
     const SlotDecoder::Next& n = next[static_cast<size_t>(slot_of(job, open[i].slot))];
     const auto parent = static_cast<int64_t>(i);
     if (job.beam.must_end()) {
-      all.push_back({.parent = parent, .id = SpecialIds::eos, .log_prob = open[i].log_prob + n.end});
+      all.push_back({.parent = parent, .id = SpecialIds::eos, .log_prob = open[i].log_prob + n.end, .last = n.end});
       continue;
     }
     for (const SlotDecoder::Next::Piece& piece : n.best)
-      all.push_back({.parent = parent, .id = piece.id, .log_prob = open[i].log_prob + piece.log_prob});
+      all.push_back(
+          {.parent = parent, .id = piece.id, .log_prob = open[i].log_prob + piece.log_prob, .last = piece.log_prob});
   }
   const std::vector<Beam::SlotCopy> copies = job.beam.advance(std::move(all));
   if (job.beam.done()) return;

@@ -1,6 +1,12 @@
 # tests/end_to_end/models.sh: parts of run that use a model that was trained.
 # shellcheck shell=bash disable=SC2016,SC2154  # single quotes hold programs for awk; the variables are those of run
 
+# The sum of "log_probs" divided by the length penalty, for each JSON line.
+score_of_tokens() {
+  sed -E 's/.*"log_probs":\[([^]]*)\].*/\1/; s/,/ /g' |
+    awk '{ sum = 0; for (i = 1; i <= NF; ++i) sum += $i; printf "%.6f\n", sum / ((5 + NF) / 6) ^ 0.6 }'
+}
+
 translating() {
   { head -n 5 valid.en; echo; sed -n 6,10p valid.en; } >lines
   translate <lines >text
@@ -19,6 +25,22 @@ translating() {
   check "lines in another order: the same texts in that order" same <(cut -f 2 scored) <(cut -f 2 scored-backwards)
   check "and the same scores" columns_agree 1e-4 11 < <(paste <(cut -f 1 scored) <(cut -f 1 scored-backwards))
 
+  for beam in 1 4; do
+    translate --json --beam $beam <lines >json
+    check "the log probabilities of the tokens add up to the score (beam $beam)" \
+      same <(score_of_tokens <json) <(translate --scores --beam $beam <lines | cut -f 1)
+  done
+  check "JSON has the text" same <(sed -E 's/.*"text":"([^"]*)".*/\1/' json) <(translate --beam 4 <lines)
+  translate --json --beam 4 --nbest 2 --alignment - <lines >json
+  check "and lists and alignments, of all lines with text" \
+    [ "$(grep -cE '"alignment":\[\[.*\]\],"nbest":\[\{.*\},\{.*\}\]\}$' json)" -eq 10 ]
+  expect 2 "$weft" translate --checkpoint whole --json --scores
+  check "an option that JSON makes useless is refused" has err 'weft: --json also prints the scores: leave out --scores'
+  { cat lines; for i in 1 2 3 4 5 6; do seq -s ' ' 600; done; } | translate --json --beam 1 2>err >json
+  check "lines that were cut have a mark" [ "$(grep -c '"source_cut":true' json)" -eq 6 ]
+  check "the first of them have their numbers, too" \
+    grep -Eq '^weft: lines that were longer than 511 tokens and were cut: 6 \(line 12 with [0-9]+ tokens, .*, line 16 with [0-9]+ tokens, \.\.\.\)$' err
+
   head -n 5 lines | translate --beam 3 --nbest 2 >nbest
   check "n-best lines are: index ||| text ||| score" \
     [ "$(grep -cE '^[0-4] \|\|\| .* \|\|\| -[0-9]+\.[0-9]{6}$' nbest) $(wc -l <nbest)" = "10 10" ]
@@ -27,13 +49,15 @@ translating() {
 
 pipes() {  # after translating
   local answer input
-  for prefix in '' 'launch -n 2'; do
+  for command in translate 'launch -n 2 translate' 'translate --json'; do
     # shellcheck disable=SC2086  # splits into words
-    coproc translator { "$weft" $prefix translate --quiet --checkpoint whole 2>pipe-err; }
+    coproc translator { "$weft" $command --quiet --checkpoint whole 2>pipe-err; }
     for i in 1 2; do
       sed -n "${i}p" lines >&"${translator[1]}"
-      read -r -t 120 answer <&"${translator[0]}" || { cat pipe-err >&2; fail "weft $prefix translate does not answer a pipe"; }
-      check "weft $prefix translate answers line $i of a pipe that stays open" [ "$answer" = "$(sed -n "${i}p" text)" ]
+      read -r -t 120 answer <&"${translator[0]}" || { cat pipe-err >&2; fail "weft $command does not answer a pipe"; }
+      answer=${answer#*\"text\":\"}
+      answer=${answer%%\"*}
+      check "weft $command answers line $i of a pipe that stays open" [ "$answer" = "$(sed -n "${i}p" text)" ]
     done
     input=${translator[1]}
     exec {input}>&-

@@ -2,6 +2,7 @@
 #include "trainer/inference/document_translator.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "data/tags.h"
@@ -42,7 +43,8 @@ std::vector<DocumentTranslator::Window> DocumentTranslator::windows_of(
   std::vector<Window> windows;
   for (size_t i = 0; i < lines.size(); ++i) {
     const std::vector<int32_t>& source = lines[i].source;
-    const bool goes_on = !windows.empty() && !windows.back().input.source.empty() && !source.empty();
+    const bool goes_on =
+        !windows.empty() && translator_.has_text(windows.back().input) && translator_.has_text(lines[i]);
     if (!goes_on || !fits(windows.back().input, lines[i])) {
       windows.push_back({.begin = i, .count = 1, .input = lines[i]});
       continue;
@@ -57,18 +59,31 @@ std::vector<DocumentTranslator::Window> DocumentTranslator::windows_of(
 }
 
 size_t DocumentTranslator::num_complete(const std::vector<TranslationInput>& lines) const {
-  if (lines.empty() || lines.back().source.empty()) return lines.size();
+  if (lines.empty() || !translator_.has_text(lines.back())) return lines.size();
   return windows_of(lines).back().begin;
 }
 
-std::vector<std::vector<int32_t>> DocumentTranslator::split(const std::vector<int32_t>& tokens) const {
-  std::vector<std::vector<int32_t>> parts(1);
-  for (const int32_t id : tokens) {
-    if (id == target_separator_)
-      parts.emplace_back();
-    else
-      parts.back().push_back(id);
+std::vector<Translation> DocumentTranslator::split(const Translation& joined) const {
+  const size_t num_forced = joined.tokens.size() + 1 - joined.log_probs.size();
+  std::vector<Translation> parts(1);
+  const auto end_part = [&](int32_t end) {
+    Translation& part = parts.back();
+    part.end = end;
+    part.text = translator_.target_tokenizer().decode(part.tokens);
+    part.log_prob = std::accumulate(part.log_probs.begin(), part.log_probs.end(), 0.0);
+    part.score = translator_.score_of(part.log_prob, std::ssize(part.log_probs));
+  };
+  for (size_t i = 0; i <= joined.tokens.size(); ++i) {
+    if (i >= num_forced) parts.back().log_probs.push_back(joined.log_probs[i - num_forced]);
+    if (i == joined.tokens.size()) break;
+    if (joined.tokens[i] != target_separator_) {
+      parts.back().tokens.push_back(joined.tokens[i]);
+      continue;
+    }
+    end_part(target_separator_);
+    parts.emplace_back();
   }
+  end_part(joined.end);
   return parts;
 }
 
@@ -89,12 +104,12 @@ std::vector<NBest> DocumentTranslator::translate(const std::vector<TranslationIn
       continue;
     }
     num_joined_ += static_cast<int64_t>(count);
-    std::vector<std::vector<int32_t>> parts = split(found[w].front().tokens);
+    std::vector<Translation> parts = split(found[w].front());
     for (size_t i = 0; i < count; ++i) {
       if (parts.size() != count)
         again.push_back(begin + i);
       else
-        all[begin + i] = {{.text = translator_.target_tokenizer().decode(parts[i]), .tokens = std::move(parts[i])}};
+        all[begin + i] = {std::move(parts[i])};
     }
   }
   num_again_ += std::ssize(again);

@@ -18,8 +18,8 @@ class DocumentTranslator {
   // Error if the model cannot read that many tokens, or if a tokenizer lacks the separator (kSeparator in data/tags.h).
   DocumentTranslator(Translator& translator, int64_t longest);
 
-  // A document ends at an empty line or where the tags change. Lines with a text prefix are not joined. The
-  // translations of joined lines have no scores.
+  // A document ends at an empty line or where the tags change. Lines with a text prefix are not joined. The score of
+  // a joined line is that of its own tokens and the separator or eos that ends it, given all tokens before them.
   std::vector<NBest> translate(const std::vector<TranslationInput>& lines, const Translator::Progress& progress = {});
 
   // Returns the number of leading lines that cannot be joined with any line that follows `lines`.
@@ -35,7 +35,7 @@ class DocumentTranslator {
   };
   std::vector<Window> windows_of(const std::vector<TranslationInput>& lines) const;
   bool fits(const TranslationInput& joined, const TranslationInput& line) const;
-  std::vector<std::vector<int32_t>> split(const std::vector<int32_t>& tokens) const;
+  std::vector<Translation> split(const Translation& joined) const;  // one per line, if the separators are right
 
   Translator& translator_;
   int64_t longest_;

@@ -2,6 +2,8 @@
 #include "trainer/inference/evaluate.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "data/tags.h"
 #include "trainer/inference/pair_blocks.h"
@@ -49,8 +51,9 @@ HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count)
   return set;
 }
 
-std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, BleuTokenizer tokenizer, Communicator& dp,
-                                         const std::function<bool()>& stop, std::vector<Translation>& kept) {
+std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, BleuTokenizer tokenizer,
+                                         Communicator& dp, const std::function<bool()>& stop,
+                                         std::vector<Translation>& kept) {
   const int64_t at_once = 128 * dp.size(), total = std::ssize(set.sources);  // batch size does not affect results
   std::vector<std::string> texts;
   for (int64_t begin = 0; begin < total; begin += at_once) {
@@ -89,7 +92,10 @@ std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<Pai
   const int64_t rows = pair_block_rows(replica.model());
   const PairBlocks packed = pack_in_order(pairs, rows);
   Arena arena(scoring_memory(replica, rows), ctx.device());
-  std::vector<double> log_probs(pairs.size(), 0.0);  // this rank fills in only its own blocks
+  std::vector<int64_t> begin{0};  // of each pair's tokens in log_probs
+  for (size_t i = 0; i < pairs.size(); ++i)
+    begin.push_back(begin.back() + std::ssize(pairs[i].target) - num_given(i) + 1);
+  std::vector<double> log_probs(static_cast<size_t>(begin.back()), 0.0);  // this rank fills in only its own blocks
   for (auto b = static_cast<size_t>(mesh.dp().rank()); b < packed.blocks.size();
        b += static_cast<size_t>(mesh.dp().size())) {
     const Block& block = packed.blocks[b];
@@ -98,15 +104,19 @@ std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<Pai
         to_host<float>(ctx, replica.model().loss(p, load_batch(p, block), /*smoothing=*/0).nll);
     for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {
       const size_t pair = packed.first[b] + i;
+      auto to = static_cast<size_t>(begin[pair]);
       for (int64_t row = block.target_offsets[i] + num_given(pair); row < block.target_offsets[i + 1]; ++row)
-        log_probs[pair] -= static_cast<double>(nll[static_cast<size_t>(row)]);
+        log_probs[to++] -= static_cast<double>(nll[static_cast<size_t>(row)]);
     }
   }
   if (!pairs.empty())
     mesh.dp().all_reduce(Tensor(log_probs.data(), {static_cast<int64_t>(log_probs.size())}, DType::f64));
   std::vector<PairScore> scores;
-  for (size_t i = 0; i < pairs.size(); ++i)
-    scores.push_back({.log_prob = log_probs[i], .tokens = std::ssize(pairs[i].target) - num_given(i) + 1});
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    PairScore score{.log_probs = {log_probs.begin() + begin[i], log_probs.begin() + begin[i + 1]}};
+    score.log_prob = std::accumulate(score.log_probs.begin(), score.log_probs.end(), 0.0);
+    scores.push_back(std::move(score));
+  }
   return scores;
 }
 

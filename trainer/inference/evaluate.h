@@ -37,8 +37,9 @@ struct HeldOutSet {
 HeldOutSet read_held_out(Corpus& corpus, const Tokenizer& target, int64_t count);  // count = -1: all pairs
 // Calls stop() every few sentences, and returns nullopt as soon as stop() is true. All ranks must get the same results
 // from stop(). Stores the best translations of the first kept.size() sentences in `kept`.
-std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, BleuTokenizer tokenizer, Communicator& dp,
-                                         const std::function<bool()>& stop, std::vector<Translation>& kept);
+std::optional<TranslationScore> evaluate(Translator& translator, const HeldOutSet& set, BleuTokenizer tokenizer,
+                                         Communicator& dp, const std::function<bool()>& stop,
+                                         std::vector<Translation>& kept);
 
 // Losses in nats and the number of target tokens, both summed over the blocks of all dp ranks.
 struct LossSums {
@@ -52,8 +53,9 @@ LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Bl
 
 // The log probability that the model assigns to a target, given its source.
 struct PairScore {
-  double log_prob = 0;  // natural logarithm, including eos
-  int64_t tokens = 0;   // number of scored tokens, including eos
+  double log_prob = 0;            // natural logarithm, including eos
+  std::vector<double> log_probs;  // of each scored token and of eos; log_prob is their sum, in this order
+  int64_t tokens() const { return std::ssize(log_probs); }
 };
 // The first given[i] target tokens of pair i are not scored; if `given` is empty, all are. Throws an Error of kind data
 // that names the index of a pair if the source or target has more than longest_scored_tokens(model) tokens.

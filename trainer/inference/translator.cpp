@@ -20,8 +20,8 @@ class Packer {
     for (const Hypothesis& h : nbest) {
       put(h.log_prob);
       put(h.score);
-      put(static_cast<int64_t>(h.tokens.size()));
-      bytes_.append(reinterpret_cast<const char*>(h.tokens.data()), h.tokens.size() * sizeof(int32_t));
+      put_all(h.tokens);
+      put_all(h.log_probs);
     }
   }
   const std::string& bytes() const { return bytes_; }
@@ -30,6 +30,11 @@ class Packer {
   template <typename T>
   void put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  template <typename T>
+  void put_all(const std::vector<T>& values) {
+    put(static_cast<int64_t>(values.size()));
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   }
   std::string bytes_;
 };
@@ -44,9 +49,8 @@ class Unpacker {
     for (Hypothesis& h : nbest) {
       h.log_prob = get<double>();
       h.score = get<double>();
-      h.tokens.resize(static_cast<size_t>(get<int64_t>()));
-      std::memcpy(h.tokens.data(), bytes_.data() + at_, h.tokens.size() * sizeof(int32_t));
-      at_ += h.tokens.size() * sizeof(int32_t);
+      get_all(h.tokens);
+      get_all(h.log_probs);
     }
   }
 
@@ -57,6 +61,12 @@ class Unpacker {
     std::memcpy(&value, bytes_.data() + at_, sizeof value);
     at_ += sizeof value;
     return value;
+  }
+  template <typename T>
+  void get_all(std::vector<T>& values) {
+    values.resize(static_cast<size_t>(get<int64_t>()));
+    if (!values.empty()) std::memcpy(values.data(), bytes_.data() + at_, values.size() * sizeof(T));
+    at_ += values.size() * sizeof(T);
   }
   const std::string& bytes_;
   size_t at_ = 0;
@@ -114,15 +124,22 @@ Translator::Translator(const Replica& replica, const Tokenizer& source, const To
 
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target) {
   const std::vector<int32_t> text = source.encode(line.text);
-  if (text.empty()) return {};
   TranslationInput input{.source = tag_ids(line.tag, source),
-                         .prefix = encode_with_tags(line.target_tag, line.prefix, target)};
+                         .prefix = encode_with_tags(line.target_tag, text.empty() ? "" : line.prefix, target)};
   input.source.insert(input.source.end(), text.begin(), text.end());
   return input;
 }
 
+bool Translator::has_text(const TranslationInput& input) const {
+  return num_leading_tags(input.source, source_) < input.source.size();
+}
+
+double Translator::score_of(double log_prob, int64_t tokens) const {
+  return log_prob / length_penalty(tokens, config_.length_penalty);
+}
+
 int64_t Translator::max_tokens(const TranslationInput& input) const {
-  if (input.source.empty()) return 0;  // the translation of an empty line is empty
+  if (!has_text(input)) return std::ssize(input.prefix);  // which are only tags
   const auto source_tokens = static_cast<double>(input.source.size() - num_leading_tags(input.source, source_));
   const double wanted = static_cast<double>(input.prefix.size()) + config_.max_length_factor * source_tokens +
                         static_cast<double>(config_.max_length_extra);
@@ -138,7 +155,7 @@ std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> in
     if (std::ssize(input.prefix) > longest_prefix())
       fail(ErrorKind::data, fmt::format("a target prefix has {} tokens, but this model can generate at most {}",
                                         input.prefix.size(), longest_prefix()));
-    if (std::ssize(input.source) <= longest_source()) continue;
+    if (!is_cut(input)) continue;
     input.source.resize(static_cast<size_t>(longest_source()));
     ++num_cut_;
   }
@@ -165,8 +182,11 @@ std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> in
   std::vector<NBest> translations(inputs.size());
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Hypothesis& h : all[i])
-      translations[i].push_back(
-          {.text = target_.decode(h.tokens), .score = h.score, .log_prob = h.log_prob, .tokens = h.tokens});
+      translations[i].push_back({.text = target_.decode(h.tokens),
+                                 .score = h.score,
+                                 .log_prob = h.log_prob,
+                                 .tokens = h.tokens,
+                                 .log_probs = h.log_probs});
   }
   return translations;
 }

@@ -1,9 +1,9 @@
 // trainer/inference/translator.h: translates sentences, which are divided among the data-parallel ranks.
 //
 // All ranks of the world must call translate_inputs() with the same sentences, and each rank gets all translations. A
-// source is truncated to longest_source() tokens, and num_cut() counts truncated sources. The translation of an empty
-// line is empty, and its score is the log probability of an immediate eos. A translation depends only on its sentence,
-// not on the batch size, the order of sentences or dp.
+// source is truncated to longest_source() tokens, and num_cut() counts truncated sources. The translation of a line
+// without text is empty, and its score is the log probability of eos right after the tags. A translation depends only
+// on its sentence, not on the batch size, the order of sentences or dp.
 //
 // A forced prefix is the given start of a translation. It consists of tags (data/tags.h), which are not part of the
 // translation's text, followed by text. The log probability, score and length limit do not include prefix tokens.
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "data/batch.h"
 #include "data/tokenizer.h"
 #include "model/decoding/beam_search.h"
 #include "trainer/replica.h"
@@ -22,9 +23,11 @@ namespace weft {
 
 struct Translation {
   std::string text;
-  double score = 0;             // log_prob / length penalty; n-best lists are sorted by score
-  double log_prob = 0;          // natural logarithm, including eos
-  std::vector<int32_t> tokens;  // prefix and text, without eos
+  double score = 0;               // log_prob / length penalty; n-best lists are sorted by score
+  double log_prob = 0;            // natural logarithm, including eos
+  std::vector<int32_t> tokens;    // prefix and text, without eos
+  int32_t end = SpecialIds::eos;  // the token after `tokens`; a separator between lines of a document
+  std::vector<double> log_probs;  // of each token after the prefix, and of `end`; log_prob is their sum, in this order
 };
 using NBest = std::vector<Translation>;  // best first, at least one
 
@@ -35,10 +38,10 @@ struct TaggedLine {
 };
 
 struct TranslationInput {
-  std::vector<int32_t> source;  // tags and text, without eos; if empty, so is the translation
+  std::vector<int32_t> source;  // tags and text, without eos; without text, the translation has none
   std::vector<int32_t> prefix;  // forced prefix: tags and text
 };
-// Throws a usage Error if a tokenizer lacks a tag. A line without text gets neither tags nor prefix.
+// Throws a usage Error if a tokenizer lacks a tag. A line without text gets its tags, but no text as prefix.
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target);
 
 BeamOptions beam_options(const DecodeConfig& config);  // throws an Error of kind usage for an invalid value
@@ -56,6 +59,10 @@ class Translator {
   TranslationInput encode(const TaggedLine& line) const { return encode_line(line, source_, target_); }
   const Tokenizer& source_tokenizer() const { return source_; }
   const Tokenizer& target_tokenizer() const { return target_; }
+  double score_of(double log_prob, int64_t tokens) const;  // `tokens` includes eos
+  bool has_text(const TranslationInput& input) const;      // not only tags
+  bool is_cut(const TranslationInput& input) const { return std::ssize(input.source) > longest_source(); }
+  bool lists_nbest() const { return config_.nbest > 1; }
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t longest_prefix() const { return search_.longest_target(); }
   int64_t num_cut() const { return num_cut_; }  // sentences truncated since construction

@@ -42,14 +42,15 @@ TEST(Beam, AForcedPrefixAddsNothingToTheScore) {
     beam.advance({{0, id, 0.0}});
   }
   EXPECT_FALSE(beam.is_forced());
-  beam.advance({{0, kEnd, -1.0}, {0, 5, -2.0}});
+  beam.advance({{0, kEnd, -1.0, -1.0}, {0, 5, -2.0, -2.0}});
   EXPECT_TRUE(beam.must_end());
-  beam.advance({{0, kEnd, -2.1}});
+  beam.advance({{0, kEnd, -2.1, -0.1}});
   ASSERT_EQ(beam.best().size(), 2u);
   EXPECT_EQ(beam.best()[0].tokens, (Tokens{7, 8}));
   EXPECT_DOUBLE_EQ(beam.best()[0].score, -1.0);
   EXPECT_EQ(beam.best()[1].tokens, (Tokens{7, 8, 5}));
   EXPECT_DOUBLE_EQ(beam.best()[1].score, -2.1 / (7.0 / 6.0));
+  EXPECT_EQ(beam.best()[1].log_probs, (std::vector<double>{-2.0, -0.1}));
 }
 
 TEST(Beam, BreaksTiesByTheBetterParentThenTheLowerId) {

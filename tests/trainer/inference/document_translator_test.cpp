@@ -88,6 +88,10 @@ TEST_F(DocumentTranslatorTest, LinesGetTheTokensBetweenTheSeparatorsOfTheirWindo
         EXPECT_TRUE(found[0][0].tokens.empty());
         EXPECT_EQ(found[1][0].tokens, std::vector<int32_t>(whole.tokens.begin() + 1, whole.tokens.end()));
         EXPECT_EQ(found[1][0].text, whole.text);
+        EXPECT_EQ(found[0][0].end, kSep);
+        EXPECT_TRUE(found[0][0].log_probs.empty()) << "the separator was forced";
+        EXPECT_EQ(found[1][0].log_probs, whole.log_probs);
+        EXPECT_EQ(found[1][0].score, whole.score);
         EXPECT_EQ(documents.num_again(), 0);
       },
       /*bias=*/-100);

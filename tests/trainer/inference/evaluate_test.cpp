@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "data/packing/packer.h"
 #include "tests/support/errors.h"
 #include "tests/trainer/inference/translation_fixture.h"
@@ -47,10 +49,11 @@ TEST(ScorePairs, GivesEachPairItsOwnProbabilityInOrder) {
   const std::vector<PairScore> together = score_on_grid(pairs, 1, 1);
   ASSERT_EQ(together.size(), pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) {
-    EXPECT_EQ(together[i].tokens, static_cast<int64_t>(pairs[i].target.size()) + 1);
+    EXPECT_EQ(together[i].tokens(), static_cast<int64_t>(pairs[i].target.size()) + 1);
     const PairScore alone = score_on_grid({pairs[i]}, 1, 1)[0];
     EXPECT_NEAR(together[i].log_prob, alone.log_prob, 1e-4) << i;
     EXPECT_LT(together[i].log_prob, 0);
+    EXPECT_EQ(together[i].log_prob, std::accumulate(together[i].log_probs.begin(), together[i].log_probs.end(), 0.0));
   }
 }
 
@@ -62,8 +65,8 @@ TEST(ScorePairs, LeavesOutTheProbabilityOfTokensThatAreGiven) {
     for (const PairIds& pair : pairs) given.push_back(std::ssize(pair.target));  // all but eos
     const std::vector<PairScore> whole = score_pairs(m.replica, pairs), ends = score_pairs(m.replica, pairs, given);
     for (size_t i = 0; i < pairs.size(); ++i) {
-      EXPECT_EQ(ends[i].tokens, 1);
-      EXPECT_GT(ends[i].log_prob, whole[i].log_prob);
+      EXPECT_EQ(ends[i].tokens(), 1);
+      EXPECT_EQ(ends[i].log_prob, whole[i].log_probs.back());
       EXPECT_EQ(score_pairs(m.replica, pairs, none)[i].log_prob, whole[i].log_prob);
     }
   });
@@ -74,7 +77,7 @@ TEST(ScorePairs, GivesTheSameOnEveryGrid) {
   const std::vector<PairScore> alone = score_on_grid(pairs, 1, 1);
   const std::vector<PairScore> dp = score_on_grid(pairs, 3, 1), tp = score_on_grid(pairs, 1, 2);
   for (size_t i = 0; i < pairs.size(); ++i) {
-    EXPECT_EQ(dp[i].log_prob, alone[i].log_prob);
+    EXPECT_EQ(dp[i].log_probs, alone[i].log_probs);
     EXPECT_NEAR(tp[i].log_prob, alone[i].log_prob, 1e-3);
   }
 }
@@ -82,7 +85,7 @@ TEST(ScorePairs, GivesTheSameOnEveryGrid) {
 TEST(ScorePairs, TakesEmptySidesAndNoPairs) {
   const std::vector<PairScore> scores =
       score_on_grid({{.source = {}, .target = {}}, {.source = {5}, .target = {}}}, 1, 1);
-  EXPECT_EQ(scores[0].tokens, 1);
+  EXPECT_EQ(scores[0].tokens(), 1);
   EXPECT_LT(scores[1].log_prob, 0);
   EXPECT_TRUE(score_on_grid({}, 2, 1).empty());
 }
@@ -99,7 +102,7 @@ TEST(ValidationLoss, IsTheMeanOverAllRanksBlocks) {
   const std::vector<PairIds> pairs = random_pairs(24, 8);
   double expected = 0;
   int64_t tokens = 0;
-  for (const PairScore& s : score_on_grid(pairs, 1, 1)) expected -= s.log_prob, tokens += s.tokens;
+  for (const PairScore& s : score_on_grid(pairs, 1, 1)) expected -= s.log_prob, tokens += s.tokens();
   for (const int dp : {1, 2}) {
     on_grid(dp, 1, [&](const Mesh& mesh) {
       RandomModel m(small_model_config(kVocabulary), mesh);
@@ -123,7 +126,8 @@ TEST(ValidationLoss, IsTheMeanOverAllRanksBlocks) {
 }
 
 TEST(ScoreTranslations, IsBleuAndChrfOfTheLines) {
-  const TranslationScore same = score_translations({"a b c d e f", "g h i j"}, {"a b c d e f", "g h i j"}, BleuTokenizer::v13a);
+  const TranslationScore same =
+      score_translations({"a b c d e f", "g h i j"}, {"a b c d e f", "g h i j"}, BleuTokenizer::v13a);
   EXPECT_EQ(same.sentences, 2);
   EXPECT_NEAR(same.bleu.score, 100, 1e-9);
   EXPECT_NEAR(same.chrf.score, 100, 1e-9);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tensor/error.h"
 #include "tests/support/errors.h"
 #include "tests/support/translate.h"
@@ -110,6 +112,29 @@ TEST_F(TranslatorTest, ScoresAnEmptyLineAsTheModelDoes) {
   });
 }
 
+TEST_F(TranslatorTest, TheLogProbabilitiesOfTheTokensAddUpToTheScore) {
+  on_grid(2, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(tokenizer_->size()), mesh);
+    for (const int64_t beam : {1, 4}) {
+      Translator translator(m.replica, *tokenizer_, *tokenizer_, {.beam = beam, .nbest = beam});
+      std::vector<TranslationInput> inputs;
+      for (const std::string& line : sample_lines(5))
+        inputs.push_back(translator.encode({.text = line, .tag = "", .target_tag = "", .prefix = "of"}));
+      const std::vector<NBest> found = translator.translate_inputs(inputs);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        for (const Translation& t : found[i]) {
+          const PairScore given = score_pairs(m.replica, {{.source = inputs[i].source, .target = t.tokens}},
+                                              {std::ssize(inputs[i].prefix)})[0];
+          ASSERT_EQ(t.log_probs.size(), given.log_probs.size());
+          for (size_t k = 0; k < t.log_probs.size(); ++k) EXPECT_NEAR(t.log_probs[k], given.log_probs[k], 1e-4);
+          EXPECT_EQ(std::accumulate(t.log_probs.begin(), t.log_probs.end(), 0.0), t.log_prob);
+          EXPECT_EQ(t.log_prob / length_penalty(std::ssize(t.log_probs), 0.6), t.score);
+        }
+      }
+    }
+  });
+}
+
 TEST_F(TranslatorTest, BeginsWithAForcedPrefixOnEveryGrid) {
   const std::vector<std::string> lines = sample_lines(5);
   const auto translate_with_prefix = [&](int dp, int tp) {
@@ -155,6 +180,12 @@ TEST_F(TranslatorTest, TagsAreTokensButNotText) {
     const PairScore given =
         score_pairs(m.replica, {{.source = source, .target = found.tokens}}, {std::ssize(prefix)})[0];
     EXPECT_NEAR(found.log_prob, given.log_prob, 1e-4);
+    TaggedLine blank = line;
+    blank.text = " ";
+    const Translation none = translator.translate_inputs({translator.encode(blank)})[0].front();
+    EXPECT_EQ(none.text, "") << "not the prefix, either";
+    const PairScore end = score_pairs(m.replica, {{.source = {4, 3}, .target = {3}}}, {1})[0];
+    EXPECT_NEAR(none.log_prob, end.log_prob, 1e-5) << "a line without text keeps its tags";
   });
   testing::expect_error(
       [&] { encode_line({.text = "of", .tag = "<2fr>", .target_tag = "", .prefix = ""}, tagged, tagged); },
