@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tensor/random.h"
 #include "tests/data/pack_fixture.h"
 
 namespace weft::testing {
@@ -56,6 +57,32 @@ TEST_F(PairTextTest, RefusesFurtherColumnsUnlessToldToSkipThem) {
             (Pairs{{"one", "eins"}, {"two", "zwei"}}));
   expect_error([&] { PairText files(tsv("a\tb\n", "source,...,target")); }, ErrorKind::usage,
                {"nothing may follow ..."});
+}
+
+TEST_F(PairTextTest, NeverPairsTheColumnsOfALineWithAnotherNumberOfColumns) {
+  uint64_t n = 0;
+  const auto draw = [&](uint32_t limit) { return random_bits(1, n++, 0, purpose_of("tsv")) % limit; };
+  for (int file = 0; file < 200; ++file) {
+    const uint32_t columns = 2 + draw(4), source = draw(columns), target = (source + 1 + draw(columns - 1)) % columns;
+    const bool skips_rest = draw(2) == 0;
+    std::string names, text;
+    for (uint32_t c = 0; c < columns; ++c)
+      names += (c == 0 ? "" : ",") + std::string(c == source ? "source" : c == target ? "target" : "-");
+    Pairs expected;
+    int64_t first_bad = 0;
+    for (int64_t line = 1; line <= 20; ++line) {
+      const uint32_t found = draw(8) == 0 ? 1 + draw(7) : columns;
+      for (uint32_t c = 0; c < found; ++c) text += fmt::format("{}{}.{}", c == 0 ? "" : "\t", line, c);
+      text += '\n';
+      if (first_bad == 0 && (found < columns || (found > columns && !skips_rest))) first_bad = line;
+      expected.emplace_back(fmt::format("{}.{}", line, source), fmt::format("{}.{}", line, target));
+    }
+    const PairFiles files = tsv(text, names + (skips_rest ? ",..." : ""));
+    if (first_bad == 0)
+      EXPECT_EQ(pairs_of(files), expected) << names;
+    else
+      expect_error([&] { pairs_of(files); }, ErrorKind::data, {fmt::format("line {}: found", first_bad)});
+  }
 }
 
 TEST_F(PairTextTest, DropsInvisibleCharacters) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "data/text/invisible.h"
+#include "data/text/unicode.h"
 #include "tests/data/packing/packer_fixture.h"
 
 namespace weft::testing {
@@ -45,6 +47,30 @@ TEST(Normalization, OfAModelIsReplacedWithoutAChangeOfItsPieces) {
     EXPECT_EQ(tokenizer.decode(tokenizer.encode("x² ！")), rule == Normalization::identity ? "x² ！" : "x2 !") << name;
   }
   EXPECT_EQ(with_normalization(model, Normalization::identity), model);
+}
+
+// Of each line, the model loses only what no reader sees, and what would break a line. The planes without characters
+// are left to tests/fuzz/unicode.
+TEST(Normalization, ByIdentityKeepsEveryCodePointOfUnicode) {
+  const TemporaryFolder folder;
+  write_file_atomically(folder / "model", with_normalization(read_file(small_tokenizer()), Normalization::identity));
+  const Tokenizer tokenizer(folder / "model");
+  for (char32_t first = 1; first <= 0x10FFFF; first += first == 0x1FFC1 ? 0xC0040 : 64) {
+    std::string line = "b";
+    for (char32_t c = first; c < first + 64; ++c) {
+      if (c >= 0xD800 && c < 0xE000) continue;  // surrogates are no characters
+      append_utf8(line, c);
+      line += 'b';
+    }
+    std::string expected;
+    const std::string visible = without_invisible(line);
+    for (size_t i = 0; i < visible.size();) {
+      const CodePoint c = code_point_at(visible, i);
+      append_utf8(expected, is_control_or_line_break(c.value) || c.value == U'\u2581' ? U' ' : c.value);
+      i += static_cast<size_t>(c.num_bytes);
+    }
+    ASSERT_EQ(tokenizer.decode(tokenizer.encode(line)), expected) << "from U+" << std::hex << uint32_t{first};
+  }
 }
 
 TEST_F(NormalizationOfCorporaTest, KeepsAllCharactersOfTheTargetByDefault) {
