@@ -21,8 +21,10 @@ int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finis
 
 void Beam::finish(const Continuation& c) {
   const Open& parent = open_[static_cast<size_t>(c.parent)];
-  Hypothesis h{.tokens = parent.tokens, .log_prob = c.log_prob, .log_probs = parent.log_probs};
-  h.log_probs.push_back(c.last);
+  Hypothesis h{.tokens = parent.tokens, .log_prob = c.log_prob, .log_probs = {c.last}};
+  for (int64_t i = parent.last; i >= 0; i = predicted_[static_cast<size_t>(i)].before)
+    h.log_probs.push_back(predicted_[static_cast<size_t>(i)].log_prob);
+  std::ranges::reverse(h.log_probs);
   h.score = h.log_prob / length_penalty(num_tokens_ + 1 - forced_, options_.length_penalty);
   const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // equal scores keep their order
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
@@ -46,10 +48,10 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
       continue;
     }
     const Open& parent = open_[static_cast<size_t>(c.parent)];
-    next.push_back(
-        {.tokens = parent.tokens, .log_prob = c.log_prob, .log_probs = parent.log_probs, .slot = parent.slot});
+    if (!is_forced()) predicted_.push_back({.before = parent.last, .log_prob = c.last});
+    const int64_t last = std::ssize(predicted_) - 1;
+    next.push_back({.tokens = parent.tokens, .log_prob = c.log_prob, .slot = parent.slot, .last = last});
     next.back().tokens.push_back(c.id);
-    if (!is_forced()) next.back().log_probs.push_back(c.last);
     if (stays[static_cast<size_t>(c.parent)]) newcomers.emplace_back(next.size() - 1, parent.slot);
     stays[static_cast<size_t>(c.parent)] = busy[static_cast<size_t>(parent.slot)] = true;
   }

@@ -40,8 +40,8 @@ class Beam {
   struct Open {
     std::vector<int32_t> tokens;
     double log_prob = 0;
-    std::vector<double> log_probs;  // of each token after the prefix
-    int64_t slot = 0;               // less than `beam`; where the decoder keeps this hypothesis's keys and values
+    int64_t slot = 0;   // less than `beam`; where the decoder keeps this hypothesis's keys and values
+    int64_t last = -1;  // index of its last predicted token in predicted_, or -1
   };
   const std::vector<Open>& open() const { return open_; }       // best first; all have the same length
   int64_t places() const;                                       // max number of continuations used by advance()
@@ -68,11 +68,16 @@ class Beam {
   std::vector<Hypothesis> best() const;  // at most `nbest`, best first
 
  private:
+  struct Predicted {      // a token after the prefix; hypotheses share those that they have in common
+    int64_t before = -1;  // index of the predicted token before it, or -1
+    double log_prob = 0;
+  };
   void finish(const Continuation& c);
 
   BeamOptions options_;
   int64_t max_tokens_, forced_, num_tokens_ = 0;
   std::vector<Open> open_;
+  std::vector<Predicted> predicted_;
   std::vector<Hypothesis> finished_;  // best first
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "data/tags.h"
 #include "tensor/error.h"
@@ -82,6 +83,13 @@ std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const 
   for (auto i = static_cast<size_t>(dp.rank()); i < order.size(); i += static_cast<size_t>(dp.size()))
     mine.push_back(order[i]);
   return mine;
+}
+
+Translation translation_of(Hypothesis h, const Tokenizer& tokenizer) {
+  Translation t{.text = tokenizer.decode(h.tokens), .score = h.score, .log_prob = h.log_prob};
+  t.tokens = std::move(h.tokens);
+  t.log_probs = std::move(h.log_probs);
+  return t;
 }
 
 // Only bos and the unknown token are special in a vocabulary without byte pieces.
@@ -180,14 +188,8 @@ std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> in
     for (Unpacker unpacker(bytes); unpacker.more();) unpacker.next(all);
 
   std::vector<NBest> translations(inputs.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const Hypothesis& h : all[i])
-      translations[i].push_back({.text = target_.decode(h.tokens),
-                                 .score = h.score,
-                                 .log_prob = h.log_prob,
-                                 .tokens = h.tokens,
-                                 .log_probs = h.log_probs});
-  }
+  for (size_t i = 0; i < all.size(); ++i)
+    for (Hypothesis& h : all[i]) translations[i].push_back(translation_of(std::move(h), target_));
   return translations;
 }
 
