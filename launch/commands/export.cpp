@@ -62,6 +62,7 @@ void write_folder(const ExportRequest& r, const LoadedModel& model) {
                                .length_penalty = decode.length_penalty,
                                .max_length_factor = decode.max_length_factor,
                                .max_length_extra = decode.max_length_extra,
+                               .allow_unknown = decode.allow_unknown,
                                .folder = model.folder()};
   if (r.format == ExportFormat::ctranslate2) export_ctranslate2(exported, output);
   if (r.format == ExportFormat::huggingface) export_huggingface(exported, output);

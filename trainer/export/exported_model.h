@@ -23,7 +23,8 @@ struct ExportedModel {
   double length_penalty = 0;
   double max_length_factor = 0;  // maximum length of a translation: factor * source tokens + extra
   int64_t max_length_extra = 0;
-  std::string folder;  // the checkpoint's folder, which contains the tokenizer models
+  bool allow_unknown = false;  // the unknown token may be predicted
+  std::string folder;          // the checkpoint's folder, which contains the tokenizer models
   bool is_joint() const { return same_pieces(source, target); }
   bool has_one_tokenizer() const { return &source == &target; }  // a joint vocabulary with one normalization rule
   std::string source_file() const { return folder + (has_one_tokenizer() ? "/tokenizer.model" : "/source.model"); }

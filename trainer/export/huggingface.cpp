@@ -62,15 +62,17 @@ json model_config(const ExportedModel& model) {
   return config;
 }
 
-// Forbids bos, which Weft's search never predicts, and padding, which Weft's vocabularies lack.
+// Forbids padding, which Weft's vocabularies lack, and what Weft's search never predicts.
 json generation_config(const ExportedModel& model) {
   const int64_t padding = padding_id(model);
+  json forbidden = {{padding}, {SpecialIds::bos}};
+  if (!model.allow_unknown) forbidden.push_back({SpecialIds::unk});
   json config = {{"bos_token_id", SpecialIds::bos},
                  {"eos_token_id", SpecialIds::eos},
                  {"pad_token_id", padding},
                  {"decoder_start_token_id", SpecialIds::bos},
                  {"forced_eos_token_id", SpecialIds::eos},
-                 {"bad_words_ids", {{padding}, {SpecialIds::bos}}},
+                 {"bad_words_ids", forbidden},
                  {"max_length", 512},
                  {"num_beams", model.beam}};
   if (model.beam > 1) config["length_penalty"] = model.length_penalty;

@@ -196,8 +196,9 @@ std::string model_yml(const ModelConfig& c) {
 
 std::string decoder_yml(const ExportedModel& model) {
   return fmt::format(
-      "relative-paths: true\nmodels: [model.npz]\nvocabs: [{}]\nbeam-size: {}\nnormalize: {}\nallow-unk: true\n",
-      model.has_one_tokenizer() ? "vocab.spm, vocab.spm" : "source.spm, target.spm", model.beam, model.length_penalty);
+      "relative-paths: true\nmodels: [model.npz]\nvocabs: [{}]\nbeam-size: {}\nnormalize: {}\nallow-unk: {}\n",
+      model.has_one_tokenizer() ? "vocab.spm, vocab.spm" : "source.spm, target.spm", model.beam, model.length_penalty,
+      model.allow_unknown);
 }
 
 }  // namespace

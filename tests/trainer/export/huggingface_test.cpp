@@ -40,6 +40,8 @@ TEST_F(HuggingFaceExport, IsAPegasusModelWithPreNorm) {
   EXPECT_EQ(json("config.json")["architectures"][0], "PegasusForConditionalGeneration");
   EXPECT_EQ(files(), (std::set<std::string>{"config.json", "generation_config.json", "model.safetensors", "source.spm",
                                             "target.spm", "tokenizer_config.json", "vocab.json"}));
+  EXPECT_EQ(json("generation_config.json")["bad_words_ids"],
+            nlohmann::json({{config_.target_vocabulary}, {SpecialIds::bos}, {SpecialIds::unk}}));
   const int64_t vocabulary = config_.target_vocabulary + 1;
   const std::map<std::string, std::vector<int64_t>> shapes = {
       {"model.shared.weight", {vocabulary, 12}},

@@ -53,6 +53,7 @@ TEST_F(MarianExport, WritesModelVocabularyAndConfiguration) {
   config_.tying = Tying::output;
   export_model();
   EXPECT_EQ(files(), (std::set<std::string>{"decoder.yml", "model.npz", "source.spm", "target.spm"}));
+  EXPECT_TRUE(holds(read_file(output() + "/decoder.yml"), "allow-unk: false"));
 }
 
 TEST_F(MarianExport, TransposesMatrices) {
