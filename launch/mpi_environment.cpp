@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -36,7 +37,10 @@ void find_moved_open_mpi() {
 LaunchedAs launched_as() {
   const auto is_set = [](const char* variable) { return std::getenv(variable) != nullptr; };
   const auto as_rank = [](const char* size, const char* rank) {
-    return LaunchedAs{.as_rank = true, .size = number_in(size), .rank = number_in(rank)};
+    return LaunchedAs{.as_rank = true,
+                      .size = number_in(size),
+                      .rank = number_in(rank),
+                      .size_on_host = std::max(1, number_in("OMPI_COMM_WORLD_LOCAL_SIZE"))};
   };
   if (is_set("OMPI_COMM_WORLD_SIZE")) return as_rank("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
   if (is_set("PMI_SIZE") || is_set("PMI_RANK")) return as_rank("PMI_SIZE", "PMI_RANK");

@@ -10,6 +10,7 @@ struct LaunchedAs {
   bool as_rank = false;  // false: this is the only process, and MPI is not started
   int size = 1;          // number of ranks; 0 = unknown
   int rank = 0;
+  int size_on_host = 1;  // number of ranks on this host; only Open MPI tells it, else 1
 };
 LaunchedAs launched_as();
 

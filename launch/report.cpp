@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -48,18 +49,22 @@ std::string failure_text(const std::exception& e, int rank, int world_size, cons
   return text;
 }
 
-std::chrono::milliseconds delay_before_report(const std::exception& e, int rank) {
+std::chrono::milliseconds delay_before_report(const std::exception& e, int rank, int ranks_per_core) {
   constexpr int kMaxRanks = 50;
-  const std::chrono::milliseconds in_turn(rank == 0 ? 0 : 300 + 20 * std::min(rank, kMaxRanks));
+  const int slower = std::max(1, ranks_per_core);
+  const std::chrono::milliseconds in_turn(rank == 0 ? 0 : slower * (300 + 20 * std::min(rank, kMaxRanks)));
   const bool follows = exit_code_of(e) == static_cast<int>(ErrorKind::peer);
-  const bool left_to_rank0 = rank > 0 && is_agreed(e) && !follows;
-  return in_turn + std::chrono::milliseconds(left_to_rank0 ? 10'000 : follows ? 1500 : 0);
+  const bool is_usage = exit_code_of(e) == static_cast<int>(ErrorKind::usage);
+  const bool left_to_rank0 = rank > 0 && (is_usage || is_agreed(e)) && !follows;
+  return in_turn + std::chrono::milliseconds(left_to_rank0 ? 10'000 : follows ? slower * 1500 : 0);
 }
 
 int report_failure(const std::exception& e, const Communicator* world) {
-  const int rank = world != nullptr ? world->rank() : launched_as().rank;
+  const LaunchedAs launched = launched_as();
+  const int rank = world != nullptr ? world->rank() : launched.rank;
   const int size = world != nullptr ? world->size() : 1;
-  if (size > 1 || rank > 0) std::this_thread::sleep_for(delay_before_report(e, rank));
+  const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (size > 1 || rank > 0) std::this_thread::sleep_for(delay_before_report(e, rank, launched.size_on_host / cores));
   std::fflush(stdout);
   std::fputs(failure_text(e, rank, size, host_name()).c_str(), stderr);  // never throws, unlike fmt::print
   std::fflush(stderr);

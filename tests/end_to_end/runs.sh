@@ -45,6 +45,17 @@ alone_or_launched() {
   check "under mpirun it does, also on one rank" [ ! -s out ]
 }
 
+ranks_that_fail_alike() {
+  local said
+  says_once() { said=$(grep '^weft\[' err) && [ "$(wc -l <<<"$said")" -eq 1 ] && [[ $said == *"$1"* ]]; }
+  expect 2 "$weft" launch -n 8 translate --checkpoin whole
+  check "a wrong option of eight ranks is one line" says_once "did you mean --checkpoint?"
+  cp -rL whole/checkpoints/latest damaged
+  truncate -s 100 damaged/model.safetensors
+  expect 4 "$weft" launch -n 8 translate --checkpoint damaged </dev/null
+  check "and a file that all of them find damaged" says_once "damaged/model.safetensors is damaged"
+}
+
 waiting_threads() {
   spins() { env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose "$@" "$weft" --version 2>&1 | grep GOMP_SPINCOUNT | tail -n 1; }
   check "threads that wait leave their core soon" [ "$(spins | tr -dc 0-9)" = 1000 ]

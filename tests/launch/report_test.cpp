@@ -40,10 +40,21 @@ TEST(Report, OfTheLowestRankComesFirstAndOfACauseBeforeWhatFollows) {
   EXPECT_LT(delay_before_report(cause, 1000), delay_before_report(follows, 0));
 }
 
+TEST(Report, WaitsLongerForRank0IfManyRanksShareACore) {
+  const Error cause(ErrorKind::checkpoint, "a file is damaged"), follows(ErrorKind::peer, "rank 7 has left");
+  EXPECT_EQ(delay_before_report(cause, 0, /*ranks_per_core=*/32).count(), 0);
+  EXPECT_EQ(delay_before_report(cause, 1, 32), 32 * delay_before_report(cause, 1));
+  EXPECT_LT(delay_before_report(cause, 1000, 32), delay_before_report(follows, 0, 32));
+  EXPECT_EQ(delay_before_report(cause, 1, 0), delay_before_report(cause, 1));
+}
+
 TEST(Report, OfAllRanksIsLeftToRank0ButALostRankIsNamedSoon) {
   const Error agreed(ErrorKind::data, "rank 0 on vm: there is no corpus"), own(ErrorKind::data, "there is no corpus");
-  EXPECT_EQ(delay_before_report(agreed, 0).count(), 0);
-  EXPECT_GE(delay_before_report(agreed, 1).count() - delay_before_report(own, 1).count(), 10'000);
+  const Error option(ErrorKind::usage, "unknown option '--beem'");
+  for (const Error* of_all : {&agreed, &option}) {
+    EXPECT_EQ(delay_before_report(*of_all, 0).count(), 0);
+    EXPECT_GE(delay_before_report(*of_all, 1).count() - delay_before_report(own, 1).count(), 10'000);
+  }
   EXPECT_LT(delay_before_report(Error(ErrorKind::peer, "rank 0 on vm has left"), 63).count(), 5'000);
 }
 
