@@ -44,10 +44,11 @@ std::string initial_values_from(Replica& replica, const FlatState& values, const
   Context& ctx = replica.context();
   const ParamStore& params = replica.params();
   Communicator& world = replica.mesh().world();
-  const std::string found = all_or_none(world, [&] {  // only one rank resolves links, because they may change
-    return for_the_option([&] { return world.is_main_rank() ? resolve_checkpoint(path) : ""; });
+  CheckpointLease lease;
+  all_or_none(world, [&] {  // only one rank resolves links, because they may change
+    if (world.is_main_rank()) for_the_option([&] { lease = lease_checkpoint(path); });
   });
-  const std::string folder = world.broadcast_string(found, 0);
+  const std::string folder = world.broadcast_string(lease.folder, 0);
   all_or_none(world, [&] {
     for_the_option([&] {
       verify_small_files(folder, read_checkpoint_manifest(folder));

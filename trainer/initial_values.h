@@ -11,8 +11,9 @@
 namespace weft {
 
 // Fills `values`, the first element of flat_states(), with this rank's slices. All ranks call it. Returns the
-// checkpoint's folder, which rank 0 resolves from `path` (resolve_checkpoint). Throws an Error that names train.init if
-// the checkpoint is damaged, contains a different model, or was trained with a different tokenizer than `corpus`.
+// checkpoint's folder, which rank 0 resolves from `path` and leases until all ranks have read it. Throws an Error that
+// names train.init if the checkpoint is damaged, contains a different model, or was trained with a different tokenizer
+// than `corpus`.
 std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
                                 const ModelConfig& model, const MixCorpus& corpus);
 

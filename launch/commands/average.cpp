@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
@@ -81,69 +82,71 @@ std::string root_of_run(const std::string& run) {
                    option == std::string("last") ? "train.keep_last" : "train.keep_best_checkpoints"));
 }
 
-std::vector<std::string> folders_of_run(const std::string& run) {
-  std::vector<std::string> folders = step_folders(root_of_run(run));
-  if (folders.empty())
+using Leases = std::vector<CheckpointLease>;  // a run that is training must not remove what is averaged
+
+Leases checkpoints_of_run(const std::string& run) {
+  Leases checkpoints = lease_step_folders(root_of_run(run));
+  if (checkpoints.empty())
     fail(ErrorKind::checkpoint, fmt::format("{} contains no checkpoint: give the folder of a run", run));
-  return folders;
+  return checkpoints;
 }
 
-std::vector<std::string> last_of_run(const std::string& run, int64_t count) {
-  std::vector<std::string> folders = folders_of_run(run);
-  if (std::ssize(folders) < count) too_few(run, folders.size(), "checkpoint", "last", count);
-  folders.resize(static_cast<size_t>(count));
-  return folders;
+Leases last_of_run(const std::string& run, int64_t count) {
+  Leases checkpoints = checkpoints_of_run(run);
+  if (std::ssize(checkpoints) < count) too_few(run, checkpoints.size(), "checkpoint", "last", count);
+  checkpoints.resize(static_cast<size_t>(count));
+  return checkpoints;
 }
 
 TrainState state_of(const std::string& folder) { return TrainState::from_json(read_checkpoint_state(folder), folder); }
 
 // Ranks the checkpoints by the metric of the newest one, with values from the log. On a tie, the later checkpoint wins.
-std::vector<std::string> best_of_run(const std::string& run, int64_t count) {
-  const std::vector<std::string> folders = folders_of_run(run);
+Leases best_of_run(const std::string& run, int64_t count) {
+  Leases checkpoints = checkpoints_of_run(run);
   const std::string log = run + "/log.jsonl";
   if (!fs::exists(log))
     fail(ErrorKind::usage,
          fmt::format("--best needs the scores in {}, which does not exist: give a run's folder, or use --last", log));
-  std::optional<BestRule> rule = BestRule::read(state_of(folders.front()).best.metric);
+  std::optional<BestRule> rule = BestRule::read(state_of(checkpoints.front().folder).best.metric);
   if (!rule) rule = BestRule::read("loss");
   std::map<int64_t, double> scores;  // higher is better
   for (const nlohmann::json& record : with_scores(read_event_log(log)))
     if (const auto value = rule->value([&](const std::string& key) { return number_at(record, key); }))
       scores[record.at("step").get<int64_t>()] = *value;
-  std::vector<std::pair<double, std::string>> scored;
-  for (const std::string& folder : folders)
-    if (const auto found = scores.find(step_of_checkpoint(folder)); found != scores.end())
-      scored.emplace_back(found->second, folder);
+  std::vector<std::tuple<double, std::string, CheckpointLease*>> scored;
+  for (CheckpointLease& checkpoint : checkpoints)
+    if (const auto found = scores.find(step_of_checkpoint(checkpoint.folder)); found != scores.end())
+      scored.emplace_back(found->second, checkpoint.folder, &checkpoint);
   if (scored.empty())
     fail(ErrorKind::usage,
          fmt::format("--best: no checkpoint of {} has a validation with the metric {}; use --last", run, rule->text()));
   if (std::ssize(scored) < count) too_few(run, scored.size(), "validated checkpoint", "best", count);
   std::sort(scored.rbegin(), scored.rend());
-  std::vector<std::string> best;
-  for (const auto& [score, folder] : scored) best.push_back(folder);
-  best.resize(static_cast<size_t>(count));
+  scored.resize(static_cast<size_t>(count));
+  Leases best;
+  for (const auto& [score, folder, checkpoint] : scored) best.push_back(std::move(*checkpoint));
   return best;
 }
 
-// Returns the folders in the order of their steps, so that the order of the arguments does not matter.
-std::vector<std::string> chosen(const AverageRequest& r) {
-  std::vector<std::string> folders;
+// Returns the checkpoints in the order of their steps, so that the order of the arguments does not matter.
+Leases chosen(const AverageRequest& r) {
+  Leases checkpoints;
   if (r.last > 0) {
-    folders = last_of_run(r.paths.front(), r.last);
+    checkpoints = last_of_run(r.paths.front(), r.last);
   } else if (r.best > 0) {
-    folders = best_of_run(r.paths.front(), r.best);
+    checkpoints = best_of_run(r.paths.front(), r.best);
   } else {
-    for (const std::string& path : r.paths) folders.push_back(resolve_checkpoint(path));
+    for (const std::string& path : r.paths) checkpoints.push_back(lease_checkpoint(path));
   }
-  std::map<std::pair<int64_t, std::string>, std::string> by_step;
-  for (const std::string& folder : folders) {
-    const std::string real = fs::canonical(folder).string();
-    if (!by_step.emplace(std::pair(read_checkpoint_manifest(folder).step, real), folder).second)
+  std::map<std::pair<int64_t, std::string>, CheckpointLease> by_step;
+  for (CheckpointLease& checkpoint : checkpoints) {
+    const std::string folder = checkpoint.folder, real = fs::canonical(folder).string();
+    if (!by_step.emplace(std::pair(read_checkpoint_manifest(folder).step, real), std::move(checkpoint)).second)
       fail(ErrorKind::usage, fmt::format("the checkpoint {} is given twice", folder));
   }
-  folders.clear();
-  for (const auto& [place, folder] : by_step) folders.push_back(folder);
-  return folders;
+  checkpoints.clear();
+  for (auto& [place, checkpoint] : by_step) checkpoints.push_back(std::move(checkpoint));
+  return checkpoints;
 }
 
 // Compares options because the shapes of tensors do not show all options (for example, the number of heads).
@@ -201,9 +204,9 @@ std::string folder_to_write(const std::string& output) {
 int run_average(const CommandContext& context) {
   AverageRequest request;
   if (!parse(context.args, request)) return 0;
-  const std::vector<std::string> folders = chosen(request);
-  std::vector<CheckpointLease> leases;  // a run that is training must not remove them
-  for (const std::string& folder : folders) leases.push_back(lease_checkpoint(folder));
+  const Leases checkpoints = chosen(request);
+  std::vector<std::string> folders;
+  for (const CheckpointLease& checkpoint : checkpoints) folders.push_back(checkpoint.folder);
   for (const std::string& folder : folders) require_same_options(folders.front(), folder);
   const auto averaged = std::ranges::find_if(folders, has_average);
   const StoredWeights which =

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -89,10 +90,11 @@ Thing thing_of_folder(const fs::path& path) {
             }};
   if (!is_step && fs::exists(path / "config.cfg") && !fs::exists(path / "checkpoints"))
     fail(ErrorKind::usage, fmt::format("{} is a run without log.jsonl, so there are no steps to show", folder));
-  return {
-      is_step ? "a checkpoint" : "checkpoints without log.jsonl",
-      {},
-      [folder = is_step ? folder : resolve_checkpoint(folder)](const InspectRequest&) { inspect_checkpoint(folder); }};
+  return {is_step ? "a checkpoint" : "checkpoints without log.jsonl",
+          {},
+          [lease = std::make_shared<CheckpointLease>(lease_checkpoint(folder))](const InspectRequest&) {
+            inspect_checkpoint(lease->folder);
+          }};
 }
 
 Thing thing_at(const std::string& path) {

@@ -140,7 +140,8 @@ RunConfig config_at(const std::string& path) {
   if (!std::filesystem::exists(path)) fail(ErrorKind::usage, fmt::format("{}: there is no such file or folder", path));
   RunConfig config;
   if (std::filesystem::is_directory(path)) {
-    apply_cfg_of_checkpoint(resolve_checkpoint(std::filesystem::path(path).lexically_normal().string()), config);
+    const CheckpointLease lease = lease_checkpoint(std::filesystem::path(path).lexically_normal().string());
+    apply_cfg_of_checkpoint(lease.folder, config);
   } else {
     apply_cfg_file(path, config);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -49,17 +50,22 @@ std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
   return parts;
 }
 
+VerifiedPart part_of(CheckpointLease lease) {
+  const auto held = std::make_shared<CheckpointLease>(std::move(lease));
+  return {held->folder, [held] { verify_checkpoint(held->folder); }};
+}
+
 std::vector<VerifiedPart> parts_to_verify(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // so that the path ends with the folder's name
   std::vector<VerifiedPart> parts;
   if (fs::exists(path + "/" + kManifestFile)) {
     parts = parts_of_corpus(path);
   } else if (fs::exists(path + "/" + kManifestName) || step_of_folder(fs::path(path).filename().string())) {
-    return {{path, [=] { verify_checkpoint(path); }}};
+    return {part_of(lease_checkpoint(path))};
   }
   for (const std::string& root : {path + "/checkpoints", path}) {
     if (!fs::is_directory(root)) continue;
-    for (const std::string& folder : step_folders(root)) parts.push_back({folder, [=] { verify_checkpoint(folder); }});
+    for (CheckpointLease& lease : lease_step_folders(root)) parts.push_back(part_of(std::move(lease)));
     if (!parts.empty()) break;
   }
   if (const std::string log = path + "/log.jsonl"; !parts.empty() && fs::exists(log))

@@ -60,6 +60,8 @@ struct CheckpointLease {
   FileDescriptor manifest;
 };
 CheckpointLease lease_checkpoint(const std::string& path);  // resolves the path again if its checkpoint has just gone
+// Leases all step folders under ROOT, newest first, except those that a run removes at this moment. Verifies nothing.
+std::vector<CheckpointLease> lease_step_folders(const std::string& root);
 
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder);  // "latest", "best"
 std::optional<std::string> pointed_at(const std::string& root,

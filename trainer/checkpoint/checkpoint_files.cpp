@@ -155,6 +155,15 @@ CheckpointLease lease_checkpoint(const std::string& path) {
   }
 }
 
+std::vector<CheckpointLease> lease_step_folders(const std::string& root) {
+  std::vector<CheckpointLease> leases;
+  for (const std::string& folder : step_folders(root)) {
+    CheckpointLease lease{.folder = folder, .manifest = open_manifest(folder, O_RDONLY)};
+    if (!is_locked_by_another(lease.manifest, LOCK_SH) && fs::is_directory(folder)) leases.push_back(std::move(lease));
+  }
+  return leases;
+}
+
 void point_to(const std::string& root, const std::string& pointer, const std::string& step_folder) {
   const std::string target = name_of_path(step_folder);
   std::error_code error;

@@ -135,6 +135,20 @@ TEST(CheckpointFiles, APruningRunLeavesWhatIsBeingRead) {
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000003"}));
 }
 
+TEST(CheckpointFiles, APruningRunLeavesAllThatIsReadTogether) {
+  const Folder folder;
+  for (const int64_t step : {1, 2, 3}) save(folder.path(), step);
+  {
+    const std::vector<CheckpointLease> leases = lease_step_folders(folder.path());
+    ASSERT_EQ(leases.size(), 3u);
+    EXPECT_EQ(leases.front().folder, folder / "step-00000003");
+    prune_checkpoints(folder.path(), /*keep_last=*/1, /*keep_every=*/0);
+    EXPECT_EQ(names_in(folder.path()).size(), 3u);
+  }
+  prune_checkpoints(folder.path(), /*keep_last=*/1, /*keep_every=*/0);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"step-00000003"}));
+}
+
 TEST(CheckpointFiles, AnExplicitCheckpointIsNeverReplacedByAnother) {
   const Folder folder;
   save(folder.path(), 1);
