@@ -9,11 +9,12 @@ int run_train(const CommandContext& context) {
   RunConfig config;
   bool dry_run = false;
   if (!read_run_config(context.args, config, dry_run)) return 0;
+  OtherPrograms others(*context.world);
   if (dry_run) {
-    print_plan(config, *context.world);
+    print_plan(config, *context.world, &others);
     return 0;
   }
-  return run_training(config, *context.world);
+  return run_training(config, *context.world, &others);
 }
 
 }  // namespace weft

@@ -11,6 +11,7 @@ namespace weft {
 struct PlacementReport {
   std::string placement;              // one line, longer only where hosts differ; empty: nothing to report
   std::string network;                // one line; empty on a single host
+  std::string others;                 // describe_others() of other_programs.h; not set by describe_placement()
   std::vector<std::string> warnings;  // one line each
 };
 

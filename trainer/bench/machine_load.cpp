@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 
+#include "parallel/placement/other_programs.h"
 #include "tensor/clock.h"
 #include "tensor/context.h"
 
@@ -25,13 +26,10 @@ double load_average() {
   return in >> load ? load : kUnknown;
 }
 
-// Sums the busy ticks in the line "cpu  user nice system idle iowait irq softirq steal ..."; `user` includes guests.
 double busy_seconds() {
   std::ifstream in("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
-  if (!(in >> name >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal)) return kUnknown;
-  return (user + nice + system + irq + softirq + steal) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const std::string stat{std::istreambuf_iterator<char>(in), {}};
+  return busy_ticks(stat, /*cores=*/{}) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 double own_seconds() {

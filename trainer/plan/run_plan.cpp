@@ -75,8 +75,9 @@ void PlanText::add_model(const RunConfig& c, const ParamStore& params) {
 
 void PlanText::add_ranks(const RunConfig& c, const RankDevice& own, const PlacementReport& placement) {
   const int64_t ranks = c.parallel.dp * c.parallel.tp;
-  row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}", c.parallel.dp, c.parallel.tp, ranks,
-                          ranks == 1 ? "" : "s", num_threads(), num_threads() == 1 ? "" : "s", cpu_description()));
+  row("grid", fmt::format("dp {} x tp {} = {} rank{}, {} thread{} each, {}{}", c.parallel.dp, c.parallel.tp, ranks,
+                          ranks == 1 ? "" : "s", num_threads(), num_threads() == 1 ? "" : "s", cpu_description(),
+                          placement.others.empty() ? "" : "; " + placement.others));
   if (own.device == Device::cuda) row("device", describe_gpus(c, own));
   if (!own.remark.empty() && has_nvidia_driver()) row("device", "CPUs: " + own.remark);
   if (!placement.placement.empty()) row("placement", placement.placement);

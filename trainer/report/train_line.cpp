@@ -28,6 +28,7 @@ std::string train_line(const TrainStatus& s, size_t width) {
       {6, fmt::format("fill {:.1f}%", 100 * s.fill)},
       {10, share("mfu", s.mfu)},
       {9, share("roofline", s.roofline)},
+      {11, s.others},
       {0, fmt::format("{} left", format_duration(s.eta_seconds))}};
   const auto line = [&] {
     std::string text;
@@ -35,7 +36,7 @@ std::string train_line(const TrainStatus& s, size_t width) {
       if (!part.text.empty()) text += (text.empty() ? "" : "  ") + part.text;
     return text;
   };
-  for (int next = 1; next <= 10 && line().size() > width; ++next)
+  for (int next = 1; next <= 11 && line().size() > width; ++next)
     std::erase_if(parts, [&](const Part& part) { return part.dropped == next; });
   return line();
 }

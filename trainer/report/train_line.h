@@ -15,6 +15,7 @@ struct TrainStatus {
   double fill = 0;                                                    // share of rows that contain tokens, 0 to 1
   double mfu = 0;                                                     // model FLOP utilization, 0 to 1; 0: unknown
   double roofline = 0;  // minimum time of a step / its real time; 0: unknown
+  std::string others;   // for example "others use 60 % of the cores"; otherwise empty
   double eta_seconds = 0;
 };
 

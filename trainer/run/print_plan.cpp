@@ -20,11 +20,12 @@ int planned_ranks(const RunConfig& c) {
 
 }  // namespace
 
-void print_plan(const RunConfig& wanted, Communicator& world) {
+void print_plan(const RunConfig& wanted, Communicator& world, OtherPrograms* others) {
   ResolvedRun resolved = resolve(wanted, world, world.size() > 1 ? world.size() : planned_ranks(wanted));
   const ParallelConfig parallel = resolved.config.parallel;
   const RankDevice own = choose_device(wanted.device, parallel.share_gpu, world);
-  const PreparedRun run = prepare_run(std::move(resolved), own, world);
+  PreparedRun run = prepare_run(std::move(resolved), own, world);
+  if (others != nullptr) run.placement.others = describe_others(others->share_at_start());
   if (!world.is_main_rank()) return;
   const int threads = num_threads();
   run_thread_ranks(static_cast<int>(parallel.tp), [&](Communicator& tp) {  // one thread per rank of a tp group

@@ -218,14 +218,15 @@ std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& 
 
 // A resumed run locks its folder before it reads checkpoints. A new run creates its folder, or renames the files of an
 // older run, only when everything else is ready, so a run that cannot start changes nothing.
-int run_on(const Mesh& mesh, ResolvedRun resolved) {
+int run_on(const Mesh& mesh, ResolvedRun resolved, OtherPrograms* others) {
   Communicator& world = mesh.world();
   const TrainConfig t = resolved.config.train;
   SignalWatch signals;
-  RunLog log(resolved.config, resolved.stages, mesh);
+  RunLog log(resolved.config, resolved.stages, mesh, others);
   const bool is_new = world.max(world.is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(t, world);
-  const PreparedRun prepared = prepare_run(std::move(resolved), mesh.own(), world);
+  PreparedRun prepared = prepare_run(std::move(resolved), mesh.own(), world);
+  if (others != nullptr) prepared.placement.others = describe_others(others->share_at_start());
   const std::string plan = plan_run(prepared, mesh);
   if (world.is_main_rank()) std::fputs(("weft train\n" + plan_for_screen(plan)).c_str(), stderr);
   if (const std::string tight = require_fit_on_gpus(prepared, mesh); !tight.empty()) log.message(tight);
@@ -247,12 +248,12 @@ int run_on(const Mesh& mesh, ResolvedRun resolved) {
 
 }  // namespace
 
-int run_training(const RunConfig& wanted, Communicator& world) {
+int run_training(const RunConfig& wanted, Communicator& world, OtherPrograms* others) {
   ResolvedRun resolved = resolve(wanted, world);
   const RunConfig& config = resolved.config;
   world.limit_waits(config.parallel.timeout, "");  // the run may not have a folder yet
   const Mesh mesh(world, config.parallel, choose_device(config.device, config.parallel.share_gpu, world));
-  return run_on(mesh, std::move(resolved));
+  return run_on(mesh, std::move(resolved), others);
 }
 
 }  // namespace weft

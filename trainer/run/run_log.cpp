@@ -67,14 +67,15 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps) {
           .stages_end = data.stages().expected_end()};
 }
 
-RunLog::RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh)
+RunLog::RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh, OtherPrograms* others)
     : config_(config),
       mesh_(mesh),
       stages_(std::move(stages)),
       has_corpora_(training_folders(stages_).size() > 1),
       hosts_(mesh.world().all_gather_strings(host_name())),
       progress_(ProgressOutput::standard(/*quiet=*/!mesh.world().is_main_rank())),
-      stragglers_(hosts_) {}
+      stragglers_(hosts_),
+      others_(others) {}
 
 void RunLog::open(const RunFolder& folder, const std::string& plan, const std::string& config,
                   const TrainState& state) {
@@ -132,9 +133,12 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   throughput_.add(r.seconds, r.totals.source_tokens, r.totals.target_tokens, r.totals.flops);
   check_limits(r);
   write(step_record(r, run));
-  const TrainStatus status = status_of(r, run);
+  TrainStatus status = status_of(r, run);
   const bool is_due = r.step % std::max<int64_t>(config_.train.log_every, 1) == 0 || r.step == run.last_step;
-  progress_.show(status.fraction, is_due, [&](size_t width) { return train_line(status, width); });
+  progress_.show(status.fraction, is_due, [&](size_t width) {
+    if (others_ != nullptr) status.others = describe_others(others_->share());  // since the last line
+    return train_line(status, width);
+  });
   report_epochs(r, run);
   report_skipped(r);
   report_straggler(r);

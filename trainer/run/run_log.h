@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/placement/other_programs.h"
 #include "trainer/display/progress.h"
 #include "trainer/health/straggler.h"
 #include "trainer/report/event_log.h"
@@ -35,7 +36,7 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);
 
 class RunLog {
  public:
-  RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh);
+  RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh, OtherPrograms* others = nullptr);
   // Call it on the main rank once the run's folder exists. A record with `plan` is written before the first other
   // record of this start.
   void open(const RunFolder& folder, const std::string& plan, const std::string& config, const TrainState& state);
@@ -75,6 +76,7 @@ class RunLog {
   bool is_written_ = true;                       // true if log.jsonl has all records
   bool has_events_ = true;                       // true if tensorboard/ has all records
   StragglerWatch stragglers_;
+  OtherPrograms* others_;  // null: progress lines do not mention other programs
   ThroughputMeter throughput_;
   StepLimits limits_;
   bool limits_were_too_low_ = false;

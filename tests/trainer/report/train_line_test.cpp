@@ -32,6 +32,8 @@ TEST(TrainLine, HasTheSharesOfKnownLimits) {
   EXPECT_TRUE(train_line(status).ends_with("  fill 99.5%  mfu 41.3%  2m 05s left")) << train_line(status);
   status.roofline = 0.5;
   EXPECT_TRUE(train_line(status).ends_with("  mfu 41.3%  roofline 50.0%  2m 05s left")) << train_line(status);
+  status.others = "others use 60 % of the cores";
+  EXPECT_TRUE(train_line(status).ends_with("  roofline 50.0%  others use 60 % of the cores  2m 05s left"));
 }
 
 TEST(TrainLine, LeavesOutWhatMattersLeastOnANarrowTerminal) {
