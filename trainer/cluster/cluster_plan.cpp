@@ -21,6 +21,10 @@ void check(const PlanRequest& r) {
     fail(ErrorKind::usage, fmt::format("valid-sentences = {} must be at least 0", r.valid_sentences));
   if (!(r.target_tokens >= 0))
     fail(ErrorKind::usage, fmt::format("target-tokens = {} must be at least 0", r.target_tokens));
+  if (!r.config.train.epochs.empty() && r.target_tokens == 0)
+    fail(ErrorKind::usage, fmt::format("train.epochs = {} takes a number of steps that depends on the corpus, which "
+                                       "this command does not read: give --target-tokens",
+                                       r.config.train.epochs));
   check_machine(r.machine, r.ranks);
 }
 

@@ -53,7 +53,9 @@ struct StageConfig {
       OnResume::ends_stage);
     v("tokens", tokens, "end the stage once it has trained on this many target tokens; 0 = no limit",
       OnResume::ends_stage);
-    v("epochs", epochs, "FOLDER:N = end the stage after N epochs of this folder of the mix; empty = no limit",
+    v("epochs", epochs,
+      "end the stage after N epochs of its folder; for several folders FOLDER:N = N epochs of this folder; empty = no "
+      "limit",
       OnResume::ends_stage);
     if (has_schedule) v("schedule", schedule);
   }
@@ -87,7 +89,7 @@ struct TrainConfig {
   double minutes = 0;
   uint64_t seed = 1;
   double label_smoothing = 0.1;
-  std::string output, init;
+  std::string epochs, output, init;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
   BleuTokenizer bleu_tokenize = BleuTokenizer::automatic;
@@ -116,6 +118,9 @@ struct TrainConfig {
   template <typename V>
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
+    v("epochs", epochs,
+      "end the run after N epochs of data.train, instead of after train.steps; for several folders FOLDER:N = N epochs "
+      "of this folder; empty = train.steps ends the run");
     v("minutes", minutes, "validate, save and stop after this many minutes of training; 0 = no limit");
     v("seed", seed, "seed of the initial weights, the order of the training pairs, and dropout", OnResume::order);
     v("label_smoothing", label_smoothing,

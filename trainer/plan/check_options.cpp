@@ -17,8 +17,17 @@ void require_fraction(double value, const char* option) {
   if (!(value >= 0 && value < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, value));
 }
 
+// Rejects a second end, because one of them would be ignored.
+void check_length(const TrainConfig& t) {
+  if (t.epochs.empty()) return require_at_least<int64_t>(t.steps, 1, "train.steps");
+  if (t.steps != 0)
+    fail(ErrorKind::usage, fmt::format("train.steps = {} and train.epochs = {} would both end the run: give only one "
+                                       "of them (--train.steps=0 leaves the end to train.epochs)",
+                                       t.steps, t.epochs));
+}
+
 void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
-  require_at_least<int64_t>(c.train.steps, 1, "train.steps");
+  check_length(c.train);
   require_at_least(c.train.minutes, 0.0, "train.minutes");
   require_fraction(c.train.label_smoothing, "train.label_smoothing");
   require_at_least<int64_t>(c.train.validate_every, 0, "train.validate_every");

@@ -8,6 +8,7 @@
 #include "tensor/error.h"
 #include "trainer/display/units.h"
 #include "trainer/plan/update_options.h"
+#include "trainer/stages/mix_rates.h"
 
 namespace weft {
 namespace {
@@ -23,23 +24,6 @@ std::string describe_corpus(const MixCorpus& corpus) {
                      100 * static_cast<double>(corpus.num_usable) / static_cast<double>(m.num_pairs),
                      *corpus.min_score);
 }
-
-// Estimates the pairs per step, as if all pairs had the mix's mean lengths and every block were full.
-struct MixRates {
-  explicit MixRates(const Stage& stage, const BatchConfig& batch) {
-    for (const MixCorpus& corpus : stage.corpora) {
-      const Manifest& m = corpus.manifest();
-      const double pairs = static_cast<double>(m.num_pairs), w = static_cast<double>(corpus.weight);
-      weights += w;
-      source += w * static_cast<double>(m.source_rows()) / pairs;
-      target += w * static_cast<double>(m.target_rows()) / pairs;
-    }
-    source /= weights, target /= weights;
-    pairs_a_step = static_cast<double>(batch.blocks) *
-                   std::min(static_cast<double>(batch.rows) / target, static_cast<double>(batch.source_rows) / source);
-  }
-  double weights = 0, source = 0, target = 0, pairs_a_step = 0;
-};
 
 // Describes a stage's own schedule, and warns if the run ends before the stage starts.
 std::string describe_course(const std::vector<Stage>& stages, size_t index, const RunConfig& c) {
@@ -98,12 +82,11 @@ std::vector<std::pair<std::string, std::string>> describe_data(const ResolvedRun
                         fmt::format("stage {} of {}, {}: {}{}{}", i + 1, stages.size(), stage.name,
                                     describe_end(stage.end), describe_course(stages, i, c), fill));
     for (const MixCorpus& corpus : stage.corpora) {
-      const double share = static_cast<double>(corpus.weight) / rates.weights;
-      const double steps = static_cast<double>(corpus.num_usable) / (share * rates.pairs_a_step);
+      const double steps = rates.steps_per_epoch(corpus);
       rows.emplace_back(
           rows.empty() ? "data" : "",
           fmt::format("{}{:.1f} % of the pairs from {}; about {:.0f} step{} per epoch", stage.name.empty() ? "" : "  ",
-                      100 * share, describe_corpus(corpus), steps, std::lround(steps) == 1 ? "" : "s"));
+                      100 * rates.share(corpus), describe_corpus(corpus), steps, std::lround(steps) == 1 ? "" : "s"));
     }
   }
   return rows;
@@ -113,10 +96,8 @@ std::string describe_epoch(const ResolvedRun& run) {
   const std::vector<Stage>& stages = run.stages;
   if (stages.size() > 1 || stages[0].corpora.size() > 1) return "";
   const MixCorpus& corpus = stages[0].corpora[0];
-  const double used = static_cast<double>(corpus.num_usable) / static_cast<double>(corpus.num_pairs);
-  const BatchConfig& batch = run.config.batch;
-  return fmt::format("; about {:.0f} steps per epoch", used * static_cast<double>(corpus.manifest().target_rows()) /
-                                                           static_cast<double>(batch.rows * batch.blocks));
+  const double steps = MixRates(stages[0], run.config.batch).steps_per_epoch(corpus);
+  return fmt::format("; about {:.0f} steps per epoch", steps);
 }
 
 std::string describe_validation_sets(const std::vector<ValidationSet>& sets) {

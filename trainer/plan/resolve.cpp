@@ -11,6 +11,8 @@
 #include "trainer/plan/check_options.h"
 #include "trainer/plan/open_data.h"
 #include "trainer/plan/same_on_all_ranks.h"
+#include "trainer/plan/update_options.h"
+#include "trainer/stages/mix_rates.h"
 
 namespace weft {
 namespace {
@@ -49,8 +51,15 @@ std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   return std::nullopt;
 }
 
+// Lets train.epochs end the run instead of the default of train.steps: 0 = no such end.
+RunConfig with_one_end(RunConfig c) {
+  if (!c.train.epochs.empty() && c.train.steps == TrainConfig().steps) c.train.steps = 0;
+  return c;
+}
+
 // Opens the data and fills in the options on this rank, without communication.
-ResolvedRun read(const RunConfig& wanted, int ranks) {
+ResolvedRun read(const RunConfig& given, int ranks) {
+  const RunConfig wanted = with_one_end(given);
   std::vector<Stage> stages = parse_stages(wanted);
   if (stages.empty())
     fail(ErrorKind::usage,
@@ -82,6 +91,7 @@ ResolvedRun resolve(const RunConfig& config, Communicator& world, int ranks) {
   ResolvedRun run = all_or_none(world, [&] { return read(config, ranks == 0 ? world.size() : ranks); });
   require_same_on_all_ranks(run, world);
   count_usable_pairs(run.stages, world);
+  check_schedule(run.config.schedule, steps_of_run(run.config, run.stages));
   return run;
 }
 

@@ -14,6 +14,7 @@
 #include "trainer/plan/stop_notice.h"
 #include "trainer/plan/update_options.h"
 #include "trainer/precision.h"
+#include "trainer/stages/mix_rates.h"
 
 namespace weft {
 namespace {
@@ -60,7 +61,7 @@ struct PlanText {
   void add_ranks(const RunConfig& c, const RankDevice& own, const PlacementReport& placement);
   void add_data(const ResolvedRun& run, bool mixed);
   void add_block(const ResolvedRun& run);
-  void add_updates(const RunConfig& c);
+  void add_updates(const ResolvedRun& run);
   void add_memory(const RunConfig& c, const MemoryPlan& memory, bool mixed);
 
   std::string rows;
@@ -116,10 +117,15 @@ void PlanText::add_block(const ResolvedRun& run) {
   if (const std::string idle = describe_idle_ranks(run.config); !idle.empty()) row("", idle);
 }
 
-void PlanText::add_updates(const RunConfig& c) {
-  row("schedule", fmt::format("{} steps{}, {}", c.train.steps,
-                              c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
-                              describe_schedule(c.schedule, c.train.steps)));
+void PlanText::add_updates(const ResolvedRun& run) {
+  const RunConfig& c = run.config;
+  const int64_t steps = steps_of_run(c, run.stages);
+  const std::string length = c.train.epochs.empty()
+                                 ? fmt::format("{} steps", steps)
+                                 : fmt::format("{}, about {} steps", describe_end(run.stages.front().end), steps);
+  row("schedule",
+      fmt::format("{}{}, {}", length, c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
+                  describe_schedule(c.schedule, steps)));
   if (const std::string text = describe_fall_by_steps(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
@@ -162,7 +168,7 @@ std::string describe_plan(const ResolvedRun& run, const ParamStore& params, cons
   text.add_model(run.config, params);
   text.add_ranks(run.config, own, placement);
   text.add_data(run, params.mixed());
-  text.add_updates(run.config);
+  text.add_updates(run);
   text.add_memory(run.config, memory, params.mixed());
   text.row("output", run.config.train.output);
   if (const std::string notice = stop_notice(); !notice.empty()) text.row("signals", notice);

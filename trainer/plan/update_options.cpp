@@ -98,11 +98,11 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
                                      section, s.decay_share,
                                      s.decay_steps > 0 ? section + ".decay_steps"
                                      : is_of_stage     ? "the steps of the stage, or train.steps"
-                                                       : "train.steps"));
+                                                       : "train.steps or train.epochs"));
 }
 
 void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {
-  check_schedule(c.schedule, c.train.steps);
+  if (c.train.steps > 0) check_schedule(c.schedule, c.train.steps);  // else once the corpora are open
   for (size_t i = 0; i < stages.size(); ++i) {
     if (!stages[i].schedule) continue;
     const std::optional<int64_t> before = steps_before(stages, i);
@@ -130,7 +130,7 @@ std::string describe_fall_by_steps(const RunConfig& c) {
   const auto schedules = all_schedules(c);
   if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
     return "";
-  return "the rate falls by steps: if train.minutes ends the run before train.steps, the last rate is higher";
+  return "the rate falls by steps: if train.minutes ends the run earlier, the last rate is higher";
 }
 
 std::string describe_options_without_effect(const RunConfig& c) {

@@ -133,7 +133,7 @@ StopRequest Run::own_request() {
 
 RunEnd Run::end_of_work(StopRequest request) const {
   if (run_.data.is_over()) return RunEnd::data;
-  if (run_.state.step >= run_.config().train.steps) return RunEnd::steps;
+  if (const int64_t steps = run_.config().train.steps; steps > 0 && run_.state.step >= steps) return RunEnd::steps;
   return request == StopRequest::finish ? RunEnd::minutes : RunEnd::none;
 }
 

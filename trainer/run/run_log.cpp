@@ -195,7 +195,8 @@ nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& 
 TrainStatus RunLog::status_of(const StepReport& r, const RunSoFar& run) const {
   const double minutes = config_.train.minutes;
   const int64_t steps = config_.train.steps;
-  const double by_steps = throughput_.seconds_for(std::min(run.stages_end.value_or(steps), steps) - r.step);
+  const int64_t last = steps > 0 ? std::min(run.stages_end.value_or(steps), steps) : run.last_step;
+  const double by_steps = throughput_.seconds_for(last - r.step);
   const double by_time = minutes > 0 ? 60 * minutes - run.seconds : by_steps;
   const double left = std::max(0.0, std::min(by_steps, by_time));
   return {.step = r.step,

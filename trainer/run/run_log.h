@@ -28,7 +28,7 @@ namespace weft {
 struct RunSoFar {                        // totals of the run after a step
   double seconds = 0;                    // spent in all steps
   int64_t dropped = 0, below_score = 0;  // pairs left out
-  int64_t last_step = 0;                 // upper bound of the run's last step
+  int64_t last_step = 0;                 // StageRun::last_step()
   std::optional<int64_t> stages_end;     // StageRun::expected_end()
 };
 

@@ -11,6 +11,7 @@
 #include "data/corpus.h"
 #include "data/order/min_score.h"
 #include "tensor/error.h"
+#include "trainer/stages/mix_rates.h"
 
 namespace weft {
 namespace {
@@ -91,6 +92,7 @@ bool StageRun::is_over() const {
 }
 
 int64_t StageRun::last_step(int64_t train_steps) const {
+  if (train_steps == 0) return expected_end().value_or(0);
   int64_t last = first_step();
   for (size_t i = index_; i < stages_.size(); ++i) {
     if (stages_[i].end.steps == 0) return train_steps;
@@ -129,7 +131,7 @@ StageSchedule StageRun::schedule(const RunConfig& c) const {
     const int64_t first = past_[i].first_step, steps = stages_[i].end.steps;
     return {*stages_[i].schedule, first, steps > 0 ? steps : c.train.steps - first, schedule_section(stages_[i].name)};
   }
-  return {.schedule = c.schedule, .total_steps = c.train.steps};
+  return {.schedule = c.schedule, .total_steps = steps_of_run(c, stages_)};
 }
 
 namespace {

@@ -45,7 +45,9 @@ class StageRun {
   // Returns the cursor at which a new run starts. Its number of streams suits the stage with the most pairs.
   StepCursor start(const BatchConfig& batch) const;
 
-  int64_t last_step(int64_t train_steps) const;  // upper bound of the run's last step
+  // Returns an upper bound of the run's last step. If `train_steps` is 0, because train.epochs end the run, returns the
+  // step after which they are expected to end, or 0 before the first step.
+  int64_t last_step(int64_t train_steps) const;
   // Returns the step after which the last stage is expected to end at the pace of the current stage; nullopt if the end
   // is unknown or the last stage has no end. Does not depend on train.steps.
   std::optional<int64_t> expected_end() const;

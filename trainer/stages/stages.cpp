@@ -17,20 +17,27 @@ std::string option_of(const StageConfig& stage, const char* name) {
   return fmt::format("stage.{}.{}", stage.name, name);
 }
 
-// Parses "FOLDER:2" for a corpus of the mix.
-void parse_epochs(const StageConfig& c, const std::vector<MixCorpus>& mix, StageEnd& end) {
-  if (c.epochs.empty()) return;
-  const size_t colon = find_colon_after_folder(c.epochs);
-  end.epochs_of = c.epochs.substr(0, colon);
-  const std::string number = colon == std::string::npos ? "" : c.epochs.substr(colon + 1);
-  end.epochs = parse_number<int64_t>(number).value_or(0);
-  if (end.epochs < 1 || end.epochs > kMaxEpochs)
-    fail(ErrorKind::usage, fmt::format("{} = '{}' must be FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs",
-                                       option_of(c, "epochs"), printable(c.epochs), mix.front().folder, kMaxEpochs));
-  if (std::ranges::none_of(mix, [&](const MixCorpus& c) { return c.folder == end.epochs_of; }))
+struct MixOption {  // an option that gives a mix
+  std::string name, text;
+};
+
+// Parses "FOLDER:2" for a corpus of the mix, or "2" if the mix has only one corpus.
+void parse_epochs(const std::string& option, const std::string& text, const MixOption& mix, Stage& stage) {
+  if (text.empty()) return;
+  const std::vector<MixCorpus>& corpora = stage.corpora;
+  const size_t colon = find_colon_after_folder(text);
+  const bool names_folder = colon != std::string::npos;
+  StageEnd& end = stage.end;
+  end.epochs_of = names_folder ? text.substr(0, colon) : corpora.front().folder;
+  end.epochs = parse_number<int64_t>(names_folder ? text.substr(colon + 1) : text).value_or(0);
+  if (end.epochs < 1 || end.epochs > kMaxEpochs || (!names_folder && corpora.size() > 1))
     fail(ErrorKind::usage,
-         fmt::format("{} names {}, which is not in {} = {}: give a folder of this mix, spelled the same way",
-                     option_of(c, "epochs"), printable(end.epochs_of), option_of(c, "mix"), printable(c.mix)));
+         fmt::format("{} = '{}' must be {}FOLDER:EPOCHS, such as {}:2, with 1 to {} epochs", option, printable(text),
+                     corpora.size() == 1 ? "a number of epochs or " : "", corpora.front().folder, kMaxEpochs));
+  if (std::ranges::find(corpora, end.epochs_of, &MixCorpus::folder) == corpora.end())
+    fail(ErrorKind::usage,
+         fmt::format("{} names {}, which is not in {} = {}: give a folder of this mix, spelled the same way", option,
+                     printable(end.epochs_of), mix.name, printable(mix.text)));
 }
 
 Stage stage_of(const StageConfig& c, bool is_last) {
@@ -44,10 +51,18 @@ Stage stage_of(const StageConfig& c, bool is_last) {
   if (c.has_schedule) stage.schedule = c.schedule;
   stage.end.steps = c.steps;
   stage.end.target_tokens = c.tokens;
-  parse_epochs(c, stage.corpora, stage.end);
+  parse_epochs(option_of(c, "epochs"), c.epochs, {option_of(c, "mix"), c.mix}, stage);
   if (!is_last && !stage.end.exists())
     fail(ErrorKind::usage, fmt::format("stage.{} has no end, but is not the last stage: set {}, {} or {}", c.name,
                                        option_of(c, "steps"), option_of(c, "tokens"), option_of(c, "epochs")));
+  return stage;
+}
+
+// Returns the only stage of a run on data.train.
+Stage stage_of_data(const RunConfig& c) {
+  Stage stage{.corpora = parse_mix("data.train", c.data.train)};
+  set_min_scores("data.min_score", c.data.min_score, stage.corpora);
+  parse_epochs("train.epochs", c.train.epochs, {"data.train", c.data.train}, stage);
   return stage;
 }
 
@@ -63,10 +78,11 @@ std::vector<Stage> parse_stages(const RunConfig& c) {
     fail(ErrorKind::usage,
          fmt::format("data.min_score = {} applies only to data.train, which is not set: use stage.NAME.min_score",
                      printable(c.data.min_score)));
-  if (!c.data.train.empty()) {
-    stages.push_back({.corpora = parse_mix("data.train", c.data.train)});
-    set_min_scores("data.min_score", c.data.min_score, stages.back().corpora);
-  }
+  if (!c.train.epochs.empty() && !c.stages.empty())
+    fail(ErrorKind::usage,
+         fmt::format("train.epochs = {} counts epochs of data.train, but the run has stages: use stage.NAME.epochs",
+                     printable(c.train.epochs)));
+  if (!c.data.train.empty()) stages.push_back(stage_of_data(c));
   for (const StageConfig& stage : c.stages) stages.push_back(stage_of(stage, &stage == &c.stages.back()));
   return stages;
 }

@@ -2,7 +2,7 @@
 //
 // A stage has a mix of corpora (data/order/mix.h) and up to three limits: a number of steps, of target tokens, or of
 // epochs of one corpus. It ends after the step that reaches the first limit, which is the same step on every grid. A
-// run with only data.train has one stage without an end.
+// run with only data.train has one stage, which train.epochs ends.
 #pragma once
 
 #include <cstdint>

@@ -120,6 +120,7 @@ TEST(ClusterPlan, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal([](PlanRequest& r) { r.tokens = -1; }), "tokens-per-rank = -1 must be between 0 and 16777216");
   EXPECT_EQ(refusal([](PlanRequest& r) { r.valid_sentences = -1; }), "valid-sentences = -1 must be at least 0");
   EXPECT_EQ(refusal([](PlanRequest& r) { r.target_tokens = -1; }), "target-tokens = -1 must be at least 0");
+  EXPECT_TRUE(refusal([](PlanRequest& r) { r.config.train.epochs = "2"; }).ends_with("give --target-tokens"));
   EXPECT_TRUE(holds(refusal([](PlanRequest& r) { r.config.model.heads = 5; }), "model.heads"));
   EXPECT_EQ(refusal([](PlanRequest& r) { r.tp = 3; }),
             "tp = 3: 4 ranks cannot form a grid with this tp; use --tp 0 for all grids");

@@ -87,6 +87,8 @@ TEST(RequireResumable, GuardsTheEndOfTheRunIfTheRateFallsUntilThen) {
   };
   accept(config("50", "100"), config("50", "200"));
   EXPECT_NE(refusal(config("0", "100"), config("0", "200")).find("train.steps = 100 (now 200)"), std::string::npos);
+  const std::string epochs = config("0", "0") + "epochs = ";
+  EXPECT_NE(refusal(epochs + "2\n", epochs + "3\n").find("train.epochs = 2 (now 3)"), std::string::npos);
 }
 
 // Two stages; the schedule of the second one.

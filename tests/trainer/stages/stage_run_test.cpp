@@ -70,6 +70,31 @@ TEST_F(Stages, EndAfterTheirStepsTokensOrEpochs) {
   EXPECT_EQ(run.state().stages.back().first_step, 7);
 }
 
+TEST_F(Stages, OfOneCorpusNeedOnlyTheNumberOfItsEpochs) {
+  RunConfig plain;
+  plain.data.train = c, plain.train.epochs = "2";
+  StageConfig staged = stage("1", c);
+  staged.epochs = "2";
+  for (const RunConfig& config : {plain, config({staged})}) {
+    StageRun run = begun(config);
+    run.add_step(1, passed({13}));
+    EXPECT_FALSE(run.is_over());
+    run.add_step(1, passed({1}));
+    EXPECT_TRUE(run.is_over());
+  }
+}
+
+TEST_F(Stages, AreNotEndedByTheEpochsOfDataTrain) {
+  RunConfig both = config({stage("last", b)});
+  both.train.epochs = "2";
+  expect_refused(both, {"train.epochs = 2 counts epochs of data.train", "use stage.NAME.epochs"});
+  RunConfig mix;
+  mix.data.train = a + "," + b, mix.train.epochs = "2";
+  expect_refused(mix, {"train.epochs = '2' must be FOLDER:EPOCHS, such as " + a + ":2"});
+  mix.train.epochs = c + ":2";
+  expect_refused(mix, {"train.epochs names ", "which is not in data.train = "});
+}
+
 TEST_F(Stages, NumberCorporaInTheOrderInWhichTheyAreNamed) {
   StageConfig first = stage("1", b + "," + a);
   first.steps = 1;
@@ -348,9 +373,9 @@ TEST_F(Stages, ThatMeanNothingAreRefused) {
   expect_refused(with([](StageConfig& s) { s.tokens = -1; }), {"stage.1.tokens must be at least 0, but is -1"});
   expect_refused(with([](StageConfig& s) { s.mix = ""; }), {"stage.1.mix is not set"});
   expect_refused(with([](StageConfig& s) { s.mix = "a:0,b"; }), {"stage.1.mix: the weight of 'a' is '0'"});
-  for (const char* epochs : {"2", "x:0", "x:two", "x:1.5", "x:3000000"})
+  for (const char* epochs : {"0", "x:0", "x:two", "x:1.5", "x:3000000"})
     expect_refused(with([&](StageConfig& s) { s.epochs = epochs; }),
-                   {"stage.1.epochs = ", "must be FOLDER:EPOCHS", "with 1 to 1048576 epochs"});
+                   {"stage.1.epochs = ", "must be a number of epochs or FOLDER:EPOCHS", "with 1 to 1048576 epochs"});
   expect_refused(with([&](StageConfig& s) { s.epochs = b + ":1"; }), {"which is not in stage.1.mix"});
   expect_refused(with([&](StageConfig& s) { s.steps = 1, s.mix = a + "," + a + "/."; }), {"are the same corpus"});
   RunConfig both = config({good});
