@@ -10,6 +10,7 @@
 #include "parallel/placement/placement.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/config/absolute_paths.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
 #include "trainer/plan/check_options.h"
@@ -57,11 +58,12 @@ PreparedRun prepare_run(ResolvedRun resolved, const RankDevice& own, Communicato
   c.train.precision = choice.precision;
   run.resume_from = origin.checkpoint;
   run.remark = choice.remark;
-  run.kept = config_to_keep(c);
+  run.kept = with_absolute_paths(config_to_keep(c));
   run.config_text = to_cfg(run.kept);
   all_or_none(world, [&] {
     if (!world.is_main_rank() || run.resume_from.empty()) return;
-    require_resumable(kept_config(run.resume_from), c, origin.num_stages, c.train.allow_changes);
+    require_resumable(with_absolute_paths(kept_config(run.resume_from)), run.kept, origin.num_stages,
+                      c.train.allow_changes);
   });
   require_communication(own.device, c.parallel.communication);
   require_gpu_to_tune(c, own.device);

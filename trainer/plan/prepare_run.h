@@ -10,7 +10,7 @@
 namespace weft {
 
 struct PreparedRun : ResolvedRun {  // its precision is resolved
-  RunConfig kept;                   // the configuration stored in the run's folder and checkpoints
+  RunConfig kept;                   // the configuration stored in the run's folder and checkpoints: absolute paths
   std::string config_text;          // `kept` as text
   std::string resume_from;          // checkpoint to resume from; empty: a new run
   PlacementReport placement;        // complete only on the main rank

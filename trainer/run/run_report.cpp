@@ -5,6 +5,7 @@
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/config/absolute_paths.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
 
@@ -21,7 +22,7 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
                   stages.stages().size() == 1 ? "" : fmt::format("stage {}, ", stages.index() + 1), epoch)};
   lines.insert(lines.end(), changes.begin(), changes.end());
   // prepare_run() has rejected all changes that are not listed here.
-  for (const ChangedOption& o : changed_options(kept_config(checkpoint), run.kept))
+  for (const ChangedOption& o : changed_options(with_absolute_paths(kept_config(checkpoint)), run.kept))
     lines.push_back(!o.to.empty() && o.on_resume == OnResume::has_no_effect
                         ? fmt::format("{} = {} has no effect, because the weights come from the checkpoint: to use "
                                       "this value, start a new run (a different --train.output, or --train.fresh=true)",

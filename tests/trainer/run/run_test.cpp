@@ -15,6 +15,8 @@
 #include "model/flops.h"
 #include "tests/support/errors.h"
 #include "tests/trainer/run/text_run.h"
+#include "trainer/config/absolute_paths.h"
+#include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
 #include "trainer/report/event_log.h"
 #include "trainer/report/tensorboard.h"
@@ -166,6 +168,28 @@ TEST(Run, KeepsNothingOfTheDeviceThatItRanOn) {
   EXPECT_FALSE(config.parallel.share_gpu);
   EXPECT_TRUE(config.parallel.bind);
   EXPECT_EQ(config.parallel.dp, 1);
+}
+
+TEST(Run, SavesAbsolutePathsWhichAreNotAChangeOfRelativeOnes) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  const std::string absolute = c.data.train;
+  c.data.train = fs::relative(absolute).string(), c.data.valid = "", c.train.steps = 1;
+  run(c);
+  EXPECT_EQ(kept_config(c.train.output).data.train, absolute);
+  EXPECT_EQ(kept_config(c.train.output + "/checkpoints/latest").data.train, absolute);
+  for (const std::string& again : {c.data.train, absolute}) {
+    c.data.train = again, ++c.train.steps;
+    ::testing::internal::CaptureStderr();
+    run(c);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(holds(said, "changed since the checkpoint: train.steps")) << said;
+    EXPECT_FALSE(holds(said, "changed since the checkpoint: data.train")) << said;
+  }
+  RunConfig before = c;  // as an older version saved it
+  before.data.train = fs::relative(absolute).string();
+  for (const ChangedOption& o : changed_options(with_absolute_paths(before), with_absolute_paths(c)))
+    ADD_FAILURE() << o.name;
 }
 
 TEST(Run, StopsWhenPatienceIsOut) {
