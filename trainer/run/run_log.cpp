@@ -64,7 +64,8 @@ RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps) {
           .dropped = data.dropped(),
           .below_score = data.below_score(),
           .last_step = data.stages().last_step(train_steps),
-          .stages_end = data.stages().expected_end()};
+          .stages_end = data.stages().expected_end(),
+          .folders = data.stages().folders()};
 }
 
 RunLog::RunLog(const RunConfig& config, std::vector<Stage> stages, const Mesh& mesh, OtherPrograms* others)
@@ -185,7 +186,7 @@ nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& 
   if (!stage.name.empty()) record["stage"] = stage.name;
   if (run.stages_end) record["stages_end"] = *run.stages_end;
   for (size_t i = 0; has_corpora_ && i < r.epochs.size(); ++i) {
-    const std::string& folder = stage.corpora[i].folder;
+    const std::string& folder = run.folders.at(i);
     record["epochs"][folder] = r.epochs[i];
     record["corpus_nll"][folder] = stage.corpora.size() == 1 ? r.nll() : mean_nll(t.corpora[i]);
   }

@@ -30,6 +30,7 @@ struct RunSoFar {                        // totals of the run after a step
   int64_t dropped = 0, below_score = 0;  // pairs left out
   int64_t last_step = 0;                 // StageRun::last_step()
   std::optional<int64_t> stages_end;     // StageRun::expected_end()
+  std::vector<std::string> folders;      // StageRun::folders()
 };
 
 RunSoFar so_far(const TrainingData& data, double seconds, int64_t train_steps);

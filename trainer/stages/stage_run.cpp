@@ -18,6 +18,11 @@ namespace {
 
 constexpr const char* kOtherwise = "start a new run (a different --train.output, or --train.fresh=true)";
 
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  return a == b || std::filesystem::equivalent(a, b, failed);
+}
+
 std::string shown(const PastStage& stage) {
   const std::string mix = fmt::format("{}{}{}", stage.name, stage.name.empty() ? "" : ": ", mix_text(stage.corpora));
   const std::string scores = min_scores_text(stage.corpora);
@@ -39,7 +44,7 @@ void StageRun::number_corpora() {
       auto found = std::ranges::find(corpora_, corpus.manifest().sha256, &RunCorpus::manifest_sha256);
       if (found == corpora_.end())
         found = corpora_.insert(corpora_.end(), {.folder = "", .manifest_sha256 = corpus.manifest().sha256});
-      found->folder = corpus.folder;
+      if (!is_same_folder(found->folder, corpus.folder)) found->folder = corpus.folder;  // else keeps the log's name
       corpus.number = found - corpora_.begin();
       weighted_ = weighted_ || corpus.manifest().columns.weight;
     }
@@ -68,6 +73,13 @@ StepCursor StageRun::start(const BatchConfig& batch) const {
 
 bool StageRun::has_mixes() const {
   return std::ranges::any_of(stages_, [](const Stage& stage) { return stage.corpora.size() > 1; });
+}
+
+std::vector<std::string> StageRun::folders() const {
+  std::vector<std::string> folders;
+  for (const MixCorpus& corpus : mix_.corpora)
+    folders.push_back(corpora_.at(static_cast<size_t>(corpus.number)).folder);
+  return folders;
 }
 
 void StageRun::add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora) {
@@ -138,11 +150,6 @@ namespace {
 
 void begin_mix(StepCursor& cursor) {
   for (auto& [stream, place] : cursor.streams) place.turns.clear(), place.begins.clear();
-}
-
-bool is_same_folder(const std::string& a, const std::string& b) {
-  std::error_code failed;
-  return a == b || std::filesystem::equivalent(a, b, failed);
 }
 
 // Rejects changes of a corpus in use, because the run's position in a corpus depends on its number of pairs. Returns a

@@ -35,6 +35,8 @@ class StageRun {
   int64_t first_step() const { return past_.back().first_step; }  // steps done before the current stage
 
   bool has_mixes() const;  // true if any stage mixes corpora
+  // Returns the folders of the current mix, as the options spelled them when the run first used them.
+  std::vector<std::string> folders() const;
 
   void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // with the totals of all ranks
   bool is_over() const;

@@ -115,7 +115,7 @@ void write_every_record(const std::string& output) {
     log.set_limits({.flops = 1e9, .seconds = 0.5});
     if (!world.is_main_rank()) return;
     log.open(RunFolder(output, /*fresh=*/false), "plan", "config", TrainState());
-    log.step(full_step(), {.seconds = 1, .last_step = 9, .stages_end = 9});
+    log.step(full_step(), {.seconds = 1, .last_step = 9, .stages_end = 9, .folders = {"a", "b"}});
     log.validation(full_validation(), "best");
     log.score({.step = 7, .scores = {{"score", 1}, {"dev.score", 1}, {"news.score", 2}}, .failure = ""}, "");
     log.score({.step = 7, .scores = {}, .failure = "exit status 1"}, "");

@@ -92,6 +92,17 @@ TEST_F(StagedRun, OfAMixAloneLogsTheEpochs) {
   EXPECT_TRUE(log("loss").at(0).at("epochs").contains(b_));
 }
 
+TEST_F(StagedRun, LogsACorpusUnderOneNameHoweverItIsSpelledLater) {
+  const std::string spelled = fs::relative(a_).string();
+  config_.stages.clear();
+  config_.data.train = spelled + "," + b_, config_.train.steps = 2;
+  run();
+  config_.data.train = a_ + "," + b_, config_.train.steps = 4;  // as config.cfg spells it
+  run();
+  EXPECT_EQ(log("loss").size(), 4u);
+  for (const auto& step : log("loss")) EXPECT_TRUE(step.at("epochs").contains(spelled)) << step;
+}
+
 TEST_F(StagedRun, EndsWithItsLastStage) {
   config_.stages[1].epochs = b_ + ":2";
   config_.train.steps = 1000;
