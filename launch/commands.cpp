@@ -7,6 +7,8 @@
 
 #include "tensor/error.h"
 #include "trainer/config/nearest.h"
+#include "trainer/display/progress.h"
+#include "trainer/display/wrap.h"
 
 namespace weft {
 namespace {
@@ -57,30 +59,32 @@ FoundCommand find_command(const std::vector<std::string>& args) {
 namespace {
 
 constexpr char kOnSeveralRanks[] =
-    "`weft COMMAND --help` explains the options of a command. `weft launch -n 4 train ...` trains on 4 ranks.\n"
-    "You can also start ranks with mpirun or srun --mpi=pmix (docs/hardware/cluster.md). Without a launcher, a\n"
-    "command runs in one process and does not start MPI.\n";
+    "`weft COMMAND --help` explains the options of a command. `weft launch -n 4 train ...` trains on 4 ranks. You can "
+    "also start ranks with mpirun or srun --mpi=pmix (docs/hardware/cluster.md). Without a launcher, a command runs in "
+    "one process and does not start MPI.";
 
 std::string program_manual() {
   std::string text = manual_name("weft", "train and use translation Transformers on CPUs and GPUs") +
                      ".SH SYNOPSIS\nweft COMMAND [options]\n.SH COMMANDS\n";
   for (const Command& command : kCommands)
     text += fmt::format(".TP\n.BR {} (1)\n{}\n", roff(manual_page_of(command.name)), roff(command.summary));
-  return text + ".SH DESCRIPTION\n.nf\n" + kOnSeveralRanks + ".fi\n";
+  return text + ".SH DESCRIPTION\n" + roff(kOnSeveralRanks) + "\n";
 }
 
 }  // namespace
 
 std::string program_help(HelpFormat format) {
   if (format == HelpFormat::man) return program_manual();
+  constexpr size_t kSummaryColumn = 13;
+  const size_t columns = output_columns();
   std::string text = format == HelpFormat::words ? "" : "usage: weft COMMAND [options]\n\n";
   for (const Command& command : kCommands) {
     if (format == HelpFormat::words)
       text += fmt::format("{}\t\t{}\n", command.name, command.summary);
     else if (std::string_view(command.name).find(' ') == std::string_view::npos)
-      text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+      text += fmt::format("  {:<10} {}\n", command.name, wrap_words(command.summary, kSummaryColumn, columns));
   }
-  return format == HelpFormat::words ? text : text + "\n" + kOnSeveralRanks;
+  return format == HelpFormat::words ? text : text + "\n" + wrap_words(kOnSeveralRanks, 0, columns) + "\n";
 }
 
 }  // namespace weft

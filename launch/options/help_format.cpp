@@ -81,7 +81,8 @@ std::string section_of(const std::string& key) {
 
 std::string help_page(const HelpText& help, size_t columns) {
   const size_t line = std::min(help.usage.find('\n'), help.usage.size());
-  std::string text = fmt::format("usage: weft {}\n", help.usage.substr(0, line));
+  const std::string_view usage = "usage: weft ";
+  std::string text = fmt::format("{}{}\n", usage, wrap_words(help.usage.substr(0, line), usage.size(), columns));
   text += wrap_paragraphs(help.usage.substr(std::min(line + 1, help.usage.size())), columns);
   if (!help.positional_name.empty())
     text += "\n" + describe_one(help.positional_name, help.positional_sentence, kMinName, columns);

@@ -112,8 +112,7 @@ std::string describe_validation_sets(const std::vector<ValidationSet>& sets) {
 
 std::vector<std::string> describe_unknown_tokens(const ResolvedRun& run) {
   std::map<std::string, Corpus*> corpora;
-  for (const Stage& stage : run.stages)
-    for (const MixCorpus& corpus : stage.corpora) corpora[corpus.folder] = corpus.opened.get();
+  for (const MixCorpus& corpus : run.stages.front().corpora) corpora[corpus.folder] = corpus.opened.get();
   for (const ValidationSet& set : run.valid) corpora[set.folder] = set.opened.get();
   std::vector<std::string> warnings;
   for (const auto& [folder, corpus] : corpora)

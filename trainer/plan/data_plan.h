@@ -18,7 +18,8 @@ std::string describe_epoch(const ResolvedRun& run);
 // Returns the folder, noise and number of pairs of each named set.
 std::string describe_validation_sets(const std::vector<ValidationSet>& sets);
 
-// Returns a warning for each corpus with more than 0.1 % unknown tokens on a side, among its first 1,000 pairs.
+// Returns a warning for each corpus of the first stage and of validation that has more than 0.1 % unknown tokens on a
+// side, among its first 1,000 pairs.
 std::vector<std::string> describe_unknown_tokens(const ResolvedRun& run);
 
 }  // namespace weft

@@ -153,7 +153,7 @@ TEST_F(Import, TakesAnExportedFolderWithItsTokenizer) {
 }
 
 TEST_F(Import, TakesTheTwoTokenizersOfAFolder) {
-  fs::copy_file(tokenizer_, exported_ + "/source.model");
+  write_file_atomically(exported_ + "/source.model", tokenizer_of("ijklmnop", 300));
   fs::rename(exported_ + "/tokenizer.model", exported_ + "/target.model");
   EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", exported_, "--config", config_, "--output", imported_}),
                     "model.tying = all needs one vocabulary for both sides"));
@@ -189,8 +189,10 @@ TEST_F(Import, LeavesNoFolderAfterAFileThatDoesNotFit) {
 }
 
 TEST_F(Import, RefusesOneTableForTwoTokenizers) {
+  const std::string other = folder_ / "other.model";
+  write_file_atomically(other, tokenizer_of("ijklmnop", 300));
   EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
-                                               tokenizer_, "--target-tokenizer", tokenizer_, "--output", imported_}),
+                                               tokenizer_, "--target-tokenizer", other, "--output", imported_}),
                     "model.tying = all needs one vocabulary for both sides"));
   EXPECT_TRUE(holds(refusal(ErrorKind::usage, {"--weights", weights_, "--config", config_, "--source-tokenizer",
                                                tokenizer_, "--output", imported_}),

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "data/atomic_file.h"
-#include "data/packing/train_tokenizer.h"
+#include "data/subword/train_tokenizer.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/variable.h"
