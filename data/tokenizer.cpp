@@ -15,7 +15,12 @@ namespace weft {
 
 struct Tokenizer::Impl {
   sentencepiece::SentencePieceProcessor processor;
-  std::vector<std::string> surfaces;  // the text of each piece; empty for control pieces
+  // The texts of all pieces, one after the other, with the end of each; a control piece has none. spells() reads them
+  // for every token of a corpus, and they should fit into a core's cache.
+  std::string surfaces;
+  std::vector<uint32_t> ends = {0};
+  std::vector<bool> bytes;  // true for byte pieces
+  std::vector<bool> exact;  // true for pieces that decode() writes as they are, next to any others
 };
 
 namespace {
@@ -65,7 +70,13 @@ std::string as_one_line(const std::string& text) {
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
   load_sentencepiece(model_file, impl_->processor);
   check_special_ids(impl_->processor, model_file);
-  for (int32_t id = 0; id < size(); ++id) impl_->surfaces.push_back(surface_of(impl_->processor, id));
+  for (int32_t id = 0; id < size(); ++id) {
+    const std::string surface = surface_of(impl_->processor, id);
+    impl_->surfaces += surface;
+    impl_->exact.push_back(id != SpecialIds::unk && !impl_->processor.IsByte(id) && as_one_line(surface) == surface);
+    impl_->ends.push_back(static_cast<uint32_t>(impl_->surfaces.size()));
+    impl_->bytes.push_back(impl_->processor.IsByte(id));
+  }
 }
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
@@ -107,8 +118,9 @@ std::string Tokenizer::decode(const std::vector<int32_t>& ids) const {
 bool Tokenizer::spells(const std::vector<int32_t>& ids, std::string_view text) const {
   bool first = true;
   for (const int32_t id : ids) {
-    std::string_view surface = impl_->surfaces[static_cast<size_t>(id)];
-    if (id == SpecialIds::unk) return false;
+    const uint32_t begin = impl_->ends[static_cast<size_t>(id)], end = impl_->ends[static_cast<size_t>(id) + 1];
+    std::string_view surface = std::string_view(impl_->surfaces).substr(begin, end - begin);
+    if (!impl_->exact[static_cast<size_t>(id)]) return false;
     if (surface.empty()) continue;
     if (std::exchange(first, false) && surface.front() == ' ') surface.remove_prefix(1);
     if (!text.starts_with(surface)) return false;
@@ -131,7 +143,7 @@ bool Tokenizer::is_tag(int32_t id) const {
 
 bool Tokenizer::is_padding(int32_t id) const { return id == impl_->processor.pad_id(); }
 
-bool Tokenizer::is_byte(int32_t id) const { return impl_->processor.IsByte(id); }
+bool Tokenizer::is_byte(int32_t id) const { return impl_->bytes.at(static_cast<size_t>(id)); }
 
 uint8_t Tokenizer::byte_of(int32_t id) const { return byte_named(piece(id)); }
 

@@ -14,7 +14,7 @@ void limit_spinning(char** arguments) {
   std::error_code failed;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
   if (failed || program.filename().string().starts_with("ld-")) return;  // the dynamic linker was started as a program
-  if (setenv("GOMP_SPINCOUNT", "1000", 1) != 0) return;  // otherwise the program would start again and again
+  if (setenv("GOMP_SPINCOUNT", "3000", 1) != 0) return;  // otherwise the program would start again and again
   execv(program.c_str(), arguments);  // returns only if it fails; then only the speed on busy machines is lost
 }
 

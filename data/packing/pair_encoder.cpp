@@ -86,6 +86,7 @@ class ChunkEncoder {
   EncodedChunk encode(const Chunk& chunk) const {
     EncodedChunk out;
     out.counts = counts_of(options_);
+    out.pairs.reserve(chunk.pairs.size());
     for (size_t i = 0; i < chunk.pairs.size(); ++i) {
       const int64_t number = chunk.first + static_cast<int64_t>(i);
       PairIds pair;

@@ -2,6 +2,8 @@
 #include "data/text/invisible.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "data/text/range_table.h"
 #include "data/text/unicode.h"
@@ -52,6 +54,13 @@ bool has_invisible(std::string_view text) {
   // The UTF-8 forms of all invisible characters start with one of these bytes.
   constexpr std::string_view kLeads = "\xC2\xCD\xD8\xE1\xE2\xE3\xEF\xF0\xF3";
   for (size_t i = 0; i < text.size(); ++i) {
+    if (uint64_t eight = 0; i + sizeof eight <= text.size()) {
+      std::memcpy(&eight, text.data() + i, sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {  // all ASCII
+        i += sizeof eight - 1;
+        continue;
+      }
+    }
     if (static_cast<unsigned char>(text[i]) < 0x80 || kLeads.find(text[i]) == std::string_view::npos) continue;
     if (contains(kInvisible, code_point_at(text, i).value)) return true;
   }

@@ -14,8 +14,8 @@ class ScriptSet {
   // that names `option` and lists the known names.
   ScriptSet(const std::string& names, const char* option);
 
-  // Both return a share of the text's letters (category L), or 0 without letters: of those that belong to these scripts,
-  // and of the others. Letters shared by several scripts, such as the Japanese long-vowel sign, do not count.
+  // Both return a share of the text's letters (category L), or 0 without letters: of those that belong to these
+  // scripts, and of the others. Letters shared by several scripts, such as the Japanese long-vowel sign, do not count.
   double share(std::string_view text) const;
   double foreign_share(std::string_view text) const;
 

@@ -101,6 +101,8 @@ bool is_punctuation(char32_t c) { return contains(unicode_tables::kPunctuation, 
 bool is_symbol(char32_t c) { return contains(unicode_tables::kSymbol, c); }
 
 std::string_view trim(std::string_view text) {
+  const auto is_sign = [](char c) { return c > ' ' && c < 0x7F; };  // visible ASCII
+  if (!text.empty() && is_sign(text.front()) && is_sign(text.back())) return text;
   while (!text.empty() && is_white_space(code_point_at(text, 0).value)) {
     text.remove_prefix(code_point_at(text, 0).num_bytes);
   }
@@ -108,13 +110,13 @@ std::string_view trim(std::string_view text) {
 }
 
 std::string_view trim_right(std::string_view text) {
-  size_t end = 0;
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint c = code_point_at(text, i);
-    i += c.num_bytes;
-    if (!is_white_space(c.value)) end = i;
+  while (!text.empty()) {
+    size_t last = text.size() - 1;  // start of the last character
+    while (last > 0 && (text[last] & 0xC0) == 0x80) --last;
+    if (!is_white_space(code_point_at(text, last).value)) break;
+    text = text.substr(0, last);
   }
-  return text.substr(0, end);
+  return text;
 }
 
 std::vector<std::string_view> split_words(std::string_view text) {

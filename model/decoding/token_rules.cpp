@@ -22,7 +22,7 @@ uint32_t second_byte(TokenClass lead) {
   if (lead == lead_E0) return bit(next_A0);                 // no overlong forms
   if (lead == lead_ED) return bit(next_80) | bit(next_90);  // no surrogates
   if (lead == lead_F0) return bit(next_90) | bit(next_A0);  // no overlong forms
-  return lead == lead_F4 ? bit(next_80) : kNextByte;            // nothing above U+10FFFF
+  return lead == lead_F4 ? bit(next_80) : kNextByte;        // nothing above U+10FFFF
 }
 
 uint32_t leads_within(int64_t tokens) {

@@ -58,7 +58,7 @@ ranks_that_fail_alike() {
 
 waiting_threads() {
   spins() { env -u GOMP_SPINCOUNT -u OMP_WAIT_POLICY OMP_DISPLAY_ENV=verbose "$@" "$weft" --version 2>&1 | grep GOMP_SPINCOUNT | tail -n 1; }
-  check "threads that wait leave their core soon" [ "$(spins | tr -dc 0-9)" = 1000 ]
+  check "threads that wait leave their core soon" [ "$(spins | tr -dc 0-9)" = 3000 ]
   check "unless the user has chosen" [ "$(spins env GOMP_SPINCOUNT=77 | tr -dc 0-9)" = 77 ]
 }
 

@@ -17,7 +17,8 @@ TokenRules byte_rules() {
   TokenRules rules;
   for (int byte = 0; byte < 256; ++byte)
     rules.classes.push_back(static_cast<int32_t>(class_of_byte(static_cast<uint8_t>(byte))));
-  for (const TokenClass c : {TokenClass::text, TokenClass::end, TokenClass::forbidden}) rules.classes.push_back(static_cast<int32_t>(c));
+  for (const TokenClass c : {TokenClass::text, TokenClass::end, TokenClass::forbidden})
+    rules.classes.push_back(static_cast<int32_t>(c));
   return rules;
 }
 
@@ -53,7 +54,8 @@ TEST(TokenRules, AcceptExactlyTheCharactersOfUtf8) {
 
 TEST(TokenRules, LetNothingInterruptACharacter) {
   const TokenRules rules = byte_rules();
-  for (const std::vector<int32_t>& open : {std::vector<int32_t>{kTextId, 0xE2}, {0xE2, 0x82}, {'a', 0xF0, 0x9F, 0x9A}}) {
+  for (const std::vector<int32_t>& open :
+       {std::vector<int32_t>{kTextId, 0xE2}, {0xE2, 0x82}, {'a', 0xF0, 0x9F, 0x9A}}) {
     EXPECT_FALSE(allows(rules, open, kTextId));
     EXPECT_FALSE(allows(rules, open, kEosId));
     EXPECT_FALSE(allows(rules, open, 'a'));
