@@ -215,9 +215,7 @@ std::vector<std::string> read_references(const std::string& folder, const Manife
   const std::vector<std::string_view> lines = split_lines(text);
   if (sha256_of(text) != m.references_sha256 || std::ssize(lines) != m.num_pairs)
     fail(ErrorKind::data,
-         fmt::format("{} is damaged or was replaced: restore it from an intact copy, or pack the corpus "
-                     "again",
-                     path));
+         fmt::format("{} is damaged or was replaced: restore it from an intact copy, or pack the corpus again", path));
   return {lines.begin(), lines.end()};
 }
 

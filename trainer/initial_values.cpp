@@ -22,8 +22,8 @@ void require_same_tokenizers(const std::string& folder, const MixCorpus& corpus)
     const std::string file = folder + (joint ? "/tokenizer.model" : own_name);
     if (sha256_of_file(file) != packed_with)
       fail(ErrorKind::usage,
-           fmt::format("{} was not packed with the tokenizer {}: pack the corpus again with this tokenizer",
-                       corpus.folder, file));
+           fmt::format("{} was not packed with the tokenizer {}: pack the corpus again with --tokenizer {}",
+                       corpus.folder, file, folder));
   };
   same("/source.model", data.source_tokenizer_sha256);
   same("/target.model", data.target_tokenizer_sha256);

@@ -307,6 +307,7 @@ PackSummary pack(const PackOptions& given, const PackProgress& progress) {
 
   PackSummary summary{.counts = counts, .variants = options.variants, .manifest = shards.finish()};
   const Manifest& manifest = summary.manifest;
+  summary.removed_references = !before.references_sha256.empty();
   const size_t first = before.shards.size();
   summary.num_added_pairs = manifest.num_pairs - before.num_pairs;
   summary.num_added_shards = std::ssize(manifest.shards) - std::ssize(before.shards);

@@ -46,6 +46,7 @@ struct PackSummary {
   Manifest manifest;
   int64_t num_added_pairs = 0, num_added_shards = 0;  // without --append, the manifest's totals
   int64_t bytes = 0;                                  // size of the added shards
+  bool removed_references = false;                    // an append does not keep the raw targets (references.h)
 };
 
 // pack() calls this function on its own thread, with the phase ("checking", "training the tokenizer", "encoding",

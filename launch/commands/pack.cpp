@@ -176,6 +176,12 @@ int run_pack(const CommandContext& context) {
   print_dropped(summary.counts.dropped, request.pack.filter);
   print_changed(summary.counts.source, "source");
   print_changed(summary.counts.target, "target");
+  if (summary.removed_references)
+    print_note(
+        "weft: warning: {} no longer contains raw references, because --append cannot extend them; validation on it "
+        "now "
+        "compares with decoded text; to keep them, pack the whole text again with --overwrite\n",
+        request.pack.output);
   if (!request.quiet) print_pack_summary(summary, request.pack, seconds);
   return 0;
 }

@@ -20,12 +20,14 @@ void add_stages_of_arguments(const std::vector<std::string>& args, RunConfig& co
   }
 }
 
-// A run's config.cfg names the run's folder. In a copy of that folder it still names the original run, which this
-// command would change.
+// The config.cfg of a run and of each of its checkpoints names the run's folder. In a copy of that folder it still
+// names the original run, which this command would change.
 void require_own_folder(const std::filesystem::path& file, const std::string& output) {
   namespace fs = std::filesystem;
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
   std::error_code missing;
+  fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const fs::path checkpoints = fs::absolute(folder, missing).lexically_normal().parent_path();
+  if (checkpoints.filename() == "checkpoints") folder = checkpoints.parent_path();
   if (file.filename() != "config.cfg" || !fs::exists(folder / "log.jsonl", missing)) return;
   if (fs::equivalent(folder, output, missing)) return;
   fail(ErrorKind::usage,

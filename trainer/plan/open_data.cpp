@@ -40,8 +40,8 @@ void require_usable(const MixCorpus& corpus, const MixCorpus& first, const std::
          fmt::format("{} = {}: the corpus contains no pairs; pack it again with `weft pack`", option, corpus.folder));
   if (!is_same_tokenizer(corpus.manifest(), first.manifest()))
     fail(ErrorKind::usage,
-         fmt::format("{}: {} was packed with a different tokenizer than {}: pack it again with --tokenizer {}/{}",
-                     option, corpus.folder, first.folder, first.folder, first.manifest().source_tokenizer));
+         fmt::format("{}: {} was packed with a different tokenizer than {}: pack it again with --tokenizer {}", option,
+                     corpus.folder, first.folder, first.folder));
 }
 
 void open_validation_set(const RunConfig& c, const MixCorpus& training, ValidationSet& set) {

@@ -50,7 +50,9 @@ TEST_F(PackerTest, KeepsTheRawTargetsOfAnUnshuffledCorpusUntilItIsExtended) {
   expect_error([&] { read_references(folder_ / "packed", m); }, ErrorKind::data, {"references.txt is damaged"});
   o.existing = ExistingCorpus::extend;
   o.tokenizer.clear();
-  m = pack(o, no_progress).manifest;
+  const PackSummary extended = pack(o, no_progress);
+  m = extended.manifest;
+  EXPECT_TRUE(extended.removed_references);
   EXPECT_TRUE(read_references(folder_ / "packed", m).empty());
   EXPECT_FALSE(std::filesystem::exists(folder_ / "packed/references.txt"));
 }

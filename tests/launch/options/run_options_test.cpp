@@ -59,6 +59,11 @@ TEST(RunOptions, RefusesTheConfigurationOfACopiedRun) {
   const std::string message = argument_error({"--config", folder / "copy/config.cfg"});
   EXPECT_NE(message.find("belongs to the run in " + (folder / "copy")), std::string::npos) << message;
   EXPECT_NE(message.find("add --train.output=" + (folder / "copy")), std::string::npos) << message;
+  const std::string step = folder / "copy/checkpoints/step-00000001";
+  std::filesystem::create_directories(step);
+  std::filesystem::copy(folder / "copy/config.cfg", step + "/config.cfg");
+  EXPECT_NE(argument_error({"--config", step + "/config.cfg"}).find("add --train.output=" + (folder / "copy")),
+            std::string::npos);
   parsed({"--config", folder / "copy/config.cfg", "--train.output=" + (folder / "copy")});
 }
 
