@@ -117,8 +117,8 @@ EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, c
 
 // Reads both files before anything is printed, so that bad text leaves no half of a table.
 void check_text(const ScoreRequest& r) {
-  ProgressBar bar("reading", "pairs", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   PairReader reader(r.source, r.target);
+  ProgressBar bar("reading", "pairs", /*total=*/0, ProgressOutput::standard(r.model.quiet));
   int64_t num_read = 0;
   for (std::vector<std::string> lines = reader.next(); !lines.empty(); lines = reader.next())
     bar.update(num_read += std::ssize(lines) / 2);

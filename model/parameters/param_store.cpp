@@ -91,13 +91,12 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
   };
   it->weight.packed_forward = packed(ops::packed_numel(device_, compute_, cols, rows));
   it->weight.packed_backward = packed(ops::packed_numel(device_, compute_, rows, cols));
-  if (use_ == ParamUse::inference) it->weight.inference = packed(ops::inference_numel(device_, compute_, cols, rows));
 }
 
 // Checks before memory is allocated, because Linux would kill the process without a message.
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
-  const int64_t copies = (mixed() ? numel() : 0) + packed_numel_;
+  const int64_t copies = (mixed() ? numel() : 0) + packed_numel_ + (has_grads ? 0 : inference_numel());
   const size_t bytes = (has_grads ? 2 : 1) * static_cast<size_t>(numel()) * sizeof(float) +
                        static_cast<size_t>(copies) * size_of(compute_);
   const size_t limit = memory_limit();
@@ -128,6 +127,7 @@ void ParamStore::lay_out(int shards) {
 void ParamStore::allocate(int shards) {
   require_memory();
   make_buffers(shards);
+  if (use_ == ParamUse::inference) add_inference_copies();
 }
 
 void ParamStore::plan(int shards) {
@@ -168,15 +168,41 @@ void ParamStore::name_packed() {
     p.weight.matrix = p.compute.with_shape(p.weight.matrix.shape);
     take(p.weight.packed_forward);
     take(p.weight.packed_backward);
-    take(p.weight.inference);
   }
+}
+
+int64_t ParamStore::inference_numel() const {
+  int64_t n = 0;
+  for (const Param& p : params_) n += inference_numel_of(p);
+  return n;
+}
+
+int64_t ParamStore::inference_numel_of(const Param& p) const {
+  const Tensor& w = p.weight.matrix;
+  return w.empty() ? 0 : ops::inference_numel(device_, compute_, w.cols(), w.rows());
+}
+
+void ParamStore::add_inference_copies() {
+  const auto bytes = [&](int64_t n) { return static_cast<size_t>(n) * size_of(compute_); };
+  inference_ = buffer_of(bytes(inference_numel()));
+  int64_t at = 0;
+  for (Param& p : params_) {
+    const int64_t n = inference_numel_of(p);
+    if (n > 0) p.weight.inference = inference_.tensor({n}, compute_, bytes(at));
+    at += n;
+  }
+}
+
+void ParamStore::remove_inference_copies() {
+  for (Param& p : params_) p.weight.inference = Tensor();
+  inference_ = Buffer();
 }
 
 ParamBytes ParamStore::bytes() const {
   return {.values = values_.footprint(),
           .gradients = grads_.footprint(),
           .rounded = rounded_.footprint(),
-          .packed = packed_.footprint()};
+          .packed = packed_.footprint() + inference_.footprint()};
 }
 
 void ParamStore::initialize(Context& ctx, uint64_t seed) {
@@ -204,8 +230,10 @@ void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {
     ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
     if (rest > 0) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, rest)});
   }
-  refresh(ctx, {.first_param = 0, .last_param = params_.size()});
+  refresh(ctx);
 }
+
+void ParamStore::refresh(Context& ctx) const { refresh(ctx, {.first_param = 0, .last_param = params_.size()}); }
 
 void ParamStore::refresh(Context& ctx, const ParamRange& written) const {
   for (size_t i = written.first_param; i < written.last_param; ++i)

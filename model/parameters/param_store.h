@@ -88,7 +88,7 @@ struct ParamBuffer {
   Hole absent;
 };
 
-// inference: no gradients and shards, but additional copies of weights, packed for GEMMs of few rows.
+// inference: no gradients and shards, but inference copies from allocate() on.
 enum class ParamUse : uint8_t { training, inference };
 
 struct ParamBytes {  // bytes of a store
@@ -106,15 +106,21 @@ class ParamStore {
   const Param* declare(ParamSpec spec);  // before lay_out(); throws if the name is a duplicate or the split impossible
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; call it before allocate()
   void require_memory() const;                       // throws if the host cannot hold values, gradients and copies
-  // Fixes the offsets. REQUIRES: a single call, after all declarations. Pads the matrices so that each of `shards` ranks
-  // can own an equal part.
+  // Fixes the offsets. REQUIRES: a single call, after all declarations. Pads the matrices so that each of `shards`
+  // ranks can own an equal part.
   void lay_out(int shards = 1);
   void allocate(int shards = 1);  // lays out, and allocates the flat buffers
   void plan(int shards = 1);      // the same without memory, for dry runs; planned() is then true
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
   void round_values(Context& ctx, const ParamBuffer& values) const;  // fills the copies from other values
-  void refresh(Context& ctx, const ParamRange& written) const;       // updates only the packed copies of `written`
+  void refresh(Context& ctx) const;                                  // updates only the packed copies
+  void refresh(Context& ctx, const ParamRange& written) const;       // the same for the parameters of `written`
+  // Inference copies are weights packed for GEMMs of few rows. While they exist, all GEMMs x W^T read them, which
+  // changes rounding. refresh() and round_values() fill them. On devices without such GEMMs, they have no elements.
+  void add_inference_copies();
+  void remove_inference_copies();
+  int64_t inference_numel() const;  // elements of all inference copies
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
@@ -155,6 +161,7 @@ class ParamStore {
  private:
   void make_buffers(int shards);
   void name_packed();
+  int64_t inference_numel_of(const Param& p) const;
 
   int tp_rank_, tp_size_;
   DType compute_;
@@ -162,9 +169,24 @@ class ParamStore {
   ParamUse use_;
   std::deque<Param> params_;
 
-  Buffer values_, grads_, rounded_, packed_;
+  Buffer values_, grads_, rounded_, packed_, inference_;
   int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0, row_sums_begin_ = 0;
   bool laid_out_ = false, divided_ = false, planned_ = false;
+};
+
+// Adds inference copies of a training store during its lifetime. They are made from the weights at its start.
+class InferenceCopies {
+ public:
+  InferenceCopies(Context& ctx, ParamStore& params) : params_(params) {
+    params.add_inference_copies();
+    params.refresh(ctx);
+  }
+  ~InferenceCopies() { params_.remove_inference_copies(); }
+  InferenceCopies(const InferenceCopies&) = delete;
+  InferenceCopies& operator=(const InferenceCopies&) = delete;
+
+ private:
+  ParamStore& params_;
 };
 
 template <typename Property>

@@ -27,7 +27,8 @@ std::vector<std::string> describe_resume(const PreparedRun& run, const StageRun&
                         ? fmt::format("{} = {} has no effect, because the weights come from the checkpoint: to use "
                                       "this value, start a new run (a different --train.output, or --train.fresh=true)",
                                       o.name, printable(o.to))
-                        : fmt::format("changed since the checkpoint: {} = {} (was {})", o.name, o.to, o.from));
+                        : fmt::format("changed since the checkpoint: {} = {} (was {})", o.name,
+                                      o.to.empty() ? "empty" : o.to, o.from));
   const bool has_ema = run.config.train.ema > 0;
   if (has_ema != has_average(checkpoint))
     lines.emplace_back(has_ema ? "train.ema: the average of the weights starts at the checkpoint's weights"

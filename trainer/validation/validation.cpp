@@ -128,6 +128,8 @@ SetTexts Validation::texts_of(const Set& set, const std::vector<Translation>& tr
 // Returns false if stop() has ended the translation.
 bool Validation::translate(Set& set, const std::function<bool()>& stop, ValidationReport& report) {
   const bool all = !config_.train.validate_command.empty();
+  // With the copies, products round as in `weft evaluate`, so that both print the same BLEU.
+  const InferenceCopies copies(trainer_.replica().context(), trainer_.replica().params());
   std::vector<Translation> translations(all ? set.held_out.sources.size() : set.samples.size());
   const auto scores = evaluate(*translator_, set.held_out, config_.train.bleu_tokenize, mesh_.dp(), stop, translations);
   if (!scores) return false;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "tests/support/test_adam.h"
@@ -102,7 +103,8 @@ class DecodingInvariance : public ::testing::Test {
     int64_t batch = 0;
     int threads = 1;
     DType compute = DType::f32;
-    ParamUse use = ParamUse::training;  // as in the validation of a run, or as in `weft translate`
+    ParamUse use = ParamUse::training;
+    bool adds_copies = false;  // inference copies of a training store, as in the validation of a run
   };
   static std::vector<NBest> translate(const std::vector<Tokens>& sources, const DecodeConfig& config, const Way& way) {
     std::vector<NBest> result;
@@ -117,6 +119,8 @@ class DecodingInvariance : public ::testing::Test {
       }
       m.params.round_values(m.ctx);
       Translator translator(m.replica, *tokenizer_, *tokenizer_, config, way.batch);
+      std::optional<InferenceCopies> copies;
+      if (way.adds_copies) copies.emplace(m.ctx, m.params);
       const std::vector<NBest> found = translate_tokens(translator, sources);
       if (world.rank() == 0) result = found;
     });
@@ -225,7 +229,18 @@ TEST_F(DecodingInvariance, HoldsForInferenceInEveryPrecision) {
   });
 }
 
-TEST_F(DecodingInvariance, HoldsToRoundingBetweenInferenceAndValidation) {
+TEST_F(DecodingInvariance, HoldsBetweenInferenceAndValidationInEveryPrecision) {
+  for_each_way_to_search([](const DecodeConfig& config) {
+    const std::vector<Tokens> sources = sentences();
+    for (const DType compute : {DType::f32, DType::bf16}) {
+      SCOPED_TRACE(name_of(compute));
+      expect_same_bits(translate(sources, config, {.compute = compute, .adds_copies = true}),
+                       translate(sources, config, {.compute = compute, .use = ParamUse::inference}));
+    }
+  });
+}
+
+TEST_F(DecodingInvariance, HoldsToRoundingOverTensorParallelRanksAndWithoutInferenceCopies) {
   const DecodeConfig config = decode(4, 4, 0.6);
   const std::vector<Tokens> sources = sentences();
   const std::vector<NBest> one = translate(sources, config, {});
