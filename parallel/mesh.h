@@ -46,7 +46,9 @@ struct ParallelConfig {
       "ZeRO stage: 0 = each rank keeps everything; 1 = each data-parallel rank keeps and updates only its share of the "
       "moments and f32 weights, and gathers the other weights during the next forward pass");
     v("gradient_type", gradient_type,
-      "how data-parallel ranks send gradients: f32, or bf16 (half the bytes, but summed in f32; needs zero = 1)");
+      "how data-parallel ranks send gradients: f32, or bf16 (half the bytes between hosts, but added in f32; needs "
+      "zero "
+      "= 1)");
     v("share_gpu", share_gpu, "allow several ranks on one GPU, for hosts with more ranks than GPUs",
       OnResume::this_start);
     v("bind", bind,

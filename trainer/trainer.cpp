@@ -27,9 +27,8 @@ bool sees_waits(const Mesh& mesh, const RunConfig& config) {
 
 Block empty_block(const BatchConfig& batch) { return BlockBuilder(batch.source_rows, batch.rows).finish(0); }
 
-DType wire_of(const RunConfig& config, const Mesh& mesh) {
-  const bool rounds = config.parallel.gradient_type == GradientType::bf16 && mesh.dp().size() > 1;
-  return rounds ? DType::bf16 : DType::f32;
+bool rounds_gradients(const RunConfig& config, const Mesh& mesh) {
+  return config.parallel.gradient_type == GradientType::bf16 && mesh.dp().size() > 1;
 }
 
 }  // namespace
@@ -45,7 +44,8 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes)
       scaler_(replica_.params().compute_dtype()),
       busy_(mesh.world()),
       grad_sync_(ctx_, replica_.device_mesh().dp(), replica_.params().grads(), optimizer_.shard(),
-                 wire_of(config, mesh)),
+                 rounds_gradients(config, mesh) ? DType::bf16 : DType::f32,
+                 rounds_gradients(config, mesh) ? consecutive_ranks_per_host(mesh.dp()) : 0),
       sums_(mesh.device()),
       scalars_(mesh.device()),
       graphs_(config, mesh) {

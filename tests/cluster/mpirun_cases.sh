@@ -1,7 +1,7 @@
 # tests/cluster/mpirun_cases.sh: mpirun on two hosts over TCP.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a rank's own shell; names of tests/cluster/run
-cases+=(mpirun_equal mpirun_bytes mpirun_bytes_zero mpirun_latencies mpirun_slow_network mpirun_network_lost
-  mpirun_network_back mpirun_stopped_rank mpirun_killed_rank mpirun_documented)
+cases+=(mpirun_equal mpirun_bytes mpirun_bytes_zero mpirun_bytes_bf16 mpirun_latencies mpirun_slow_network
+  mpirun_network_lost mpirun_network_back mpirun_stopped_rank mpirun_killed_rank mpirun_documented)
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
@@ -30,8 +30,11 @@ mpirun_equal() {
 }
 
 sent() { on node1 awk '$1 == "eth0:" { print $10 }' /proc/net/dev; }
-# What 20 and 60 steps differ by, over the gradients of 40 steps: a host sends them once, whatever its ranks.
-mpirun_bytes() {
+# host_sends WANTED OPTION...: what 20 and 60 steps differ by, over the f32 gradients of 40 steps, with 1, 2 and 4 ranks
+# of each host.
+host_sends() {
+  local wanted=$1
+  shift
   local ranks steps before=0 bytes=0 start ratios=''
   for ranks in 1 2 4; do
     for steps in 20 60; do
@@ -43,13 +46,19 @@ mpirun_bytes() {
       'BEGIN { printf "%.2f", bytes / 40 / gradients }')"
   done
   seen "1, 2 and 4 ranks of each host send$ratios times the gradients in a step${1:+ ($*)}"
-  check "a host sends its gradients once" awk '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 || $i < 0.9) exit 1 }' \
-    <<<"$ratios"
+  check "a host sends $wanted times its gradients, whatever its ranks" awk -v wanted="$wanted" \
+    '{ for (i = 1; i <= 3; ++i) if ($i > 1.15 * wanted || $i < 0.9 * wanted) exit 1 }' <<<"$ratios"
 }
+mpirun_bytes() { host_sends 1; }
 # Gradients are reduce-scattered, and the weights come back.
 mpirun_bytes_zero() {
   local options=("${options[@]/width=16/width=64}")
-  mpirun_bytes --parallel.zero=1
+  host_sends 1 --parallel.zero=1
+}
+# Gradients are half as large as in f32, and so a quarter of the bytes is saved.
+mpirun_bytes_bf16() {
+  local options=("${options[@]/width=16/width=128}")
+  host_sends 0.75 --parallel.zero=1 --parallel.gradient_type=bf16
 }
 
 # How many latencies of the network a step waits for, with gradients of 1.2 MB.

@@ -63,5 +63,31 @@ TEST(DeviceMesh, SumsGradientsInBuckets) {
   });
 }
 
+TEST(DeviceMesh, RoundsGradientsBetweenHosts) {
+  constexpr int kRanks = 4, kRanksPerHost = 2;
+  constexpr int64_t kMatrices = 960;
+  on_device_grid(kRanks, 1, [](const DeviceMesh& mesh) {
+    Context& ctx = mesh.context();
+    const Buffer buffer(kMatrices * sizeof(float), ctx.device());
+    const Tensor grads = buffer.tensor({kMatrices});
+    const Shard shard(kMatrices, mesh.dp().rank(), kRanks, /*bucket=*/200);
+    GradSync sync(ctx, mesh.dp(), grads, shard, DType::bf16, kRanksPerHost);
+    put<float>(ctx, inputs<float>(mesh.dp().rank(), kMatrices), grads);
+    sync.begin();
+    for (const int64_t first : {500, 0}) sync.ready(first);
+    sync.wait();
+    const std::vector<float> sums = to_host<float>(ctx, grads);
+    for (const Chunk& bucket : shard.buckets()) {
+      const Chunk own = shard.own(bucket);
+      for (int64_t i = own.begin; i < own.begin + own.count; ++i) {
+        float wanted = 0;
+        for (int rank = 0; rank < kRanks; rank += kRanksPerHost)
+          wanted += to_float(from_float<BFloat16>(input<float>(rank, i) + input<float>(rank + 1, i)));
+        EXPECT_EQ(sums[static_cast<size_t>(i)], wanted) << "element " << i;
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace weft::testing

@@ -66,18 +66,21 @@ TEST_P(GradSyncBuckets, ScatterTheSumsOfTheMatricesToTheirOwners) {
   });
 }
 
-// The expected sum rounds each part to bf16 and adds the parts in f32, in rank order.
-TEST_P(GradSyncBuckets, AddRoundedGradientsInF32) {
+// The expected sum adds the parts of each host in f32, rounds the hosts' sums to bf16, and adds them in f32.
+void expect_rounded_sums(int ranks, int ranks_per_host, int ranks_that_add, int64_t bucket) {
   constexpr int64_t kMatrices = 960;
-  constexpr int kRanks = 3;
-  run_thread_ranks(kRanks, [](Communicator& dp) {
+  run_thread_ranks(ranks, [=](Communicator& dp) {
     Context ctx(Device::cpu);
     std::vector<float> grads(kNumel), sum(kMatrices);
-    for (int rank = 0; rank < kRanks; ++rank)
-      for (int64_t i = 0; i < kMatrices; ++i)
-        sum[static_cast<size_t>(i)] += to_float(from_float<BFloat16>(testing::input<float>(rank, i)));
-    const Shard shard(kMatrices, dp.rank(), kRanks, GetParam());
-    GradSync sync(ctx, dp, view(grads), shard, DType::bf16);
+    for (size_t i = 0; i < kMatrices; ++i)
+      for (int first = 0; first < ranks; first += ranks_that_add) {
+        float of_host = 0;
+        for (int rank = first; rank < first + ranks_that_add; ++rank)
+          of_host += testing::input<float>(rank, static_cast<int64_t>(i));
+        sum[i] += to_float(from_float<BFloat16>(of_host));
+      }
+    const Shard shard(kMatrices, dp.rank(), ranks, bucket);
+    GradSync sync(ctx, dp, view(grads), shard, DType::bf16, ranks_per_host);
     for (int step = 0; step < 2; ++step) {
       sync.begin();
       complete_in_backward_order(sync, grads, inputs<float>(dp.rank(), kNumel), kMatrices);
@@ -88,6 +91,17 @@ TEST_P(GradSyncBuckets, AddRoundedGradientsInF32) {
       }
     }
   });
+}
+
+TEST_P(GradSyncBuckets, AddRoundedGradientsInF32) {
+  expect_rounded_sums(/*ranks=*/3, /*ranks_per_host=*/0, /*ranks_that_add=*/1, GetParam());
+  expect_rounded_sums(/*ranks=*/4, /*ranks_per_host=*/4, /*ranks_that_add=*/1, GetParam());
+}
+
+TEST_P(GradSyncBuckets, AddInF32WithinHostsAndRoundBetweenThem) {
+  expect_rounded_sums(/*ranks=*/4, /*ranks_per_host=*/2, /*ranks_that_add=*/2, GetParam());
+  expect_rounded_sums(/*ranks=*/6, /*ranks_per_host=*/2, /*ranks_that_add=*/2, GetParam());
+  expect_rounded_sums(/*ranks=*/6, /*ranks_per_host=*/3, /*ranks_that_add=*/3, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GradSyncBuckets, ::testing::Values(1, 7, 100, 1002, 1003, 4096));

@@ -34,6 +34,17 @@ double one_round_seconds(const Machine& m, const Group& g, double bytes) {
   return ring_latency(m, g, 1) + share(g) * bytes * seconds_a_byte(m, g);
 }
 
+// Each rank sends bytes / N to every other rank.
+double all_to_all_seconds(const Machine& m, const Group& g, double bytes) {
+  const double part = bytes / static_cast<double>(g.ranks);
+  const double within = part * static_cast<double>(g.of_node - 1) / m.node.bandwidth;
+  const double between = g.nodes() > 1 ? part * static_cast<double>(g.ranks - g.of_node) / m.network.bandwidth : 0;
+  return ring_latency(m, g, 1) + std::max(within, between);
+}
+
+Group within_node(const Group& g) { return {.ranks = g.of_node, .of_node = g.of_node}; }
+Group across_nodes(const Group& g) { return {.ranks = g.nodes(), .of_node = 1}; }
+
 }  // namespace
 
 Group tp_group(const Machine& m, int64_t tp) { return {.ranks = tp, .of_node = std::min(tp, m.node.ranks)}; }
@@ -56,6 +67,20 @@ double broadcast_seconds(const Machine& m, const Group& g, double bytes) {
 }
 
 double sent_bytes(const Group& g, double bytes) { return 2 * share(g) * bytes; }
+
+bool has_levels(const Group& g) { return g.nodes() > 1 && g.of_node > 1 && g.ranks % g.of_node == 0; }
+
+double rounded_scatter_seconds(const Machine& m, const Group& g, double bytes, double rounded) {
+  if (g.ranks == 1) return 0;
+  if (!has_levels(g)) return all_to_all_seconds(m, g, rounded);
+  return one_round_seconds(m, within_node(g), bytes) +
+         all_to_all_seconds(m, across_nodes(g), rounded / static_cast<double>(g.of_node));
+}
+
+double rounded_sent_bytes(const Group& g, double bytes, double rounded) {
+  if (!has_levels(g)) return share(g) * rounded;
+  return share(within_node(g)) * bytes + share(across_nodes(g)) * rounded / static_cast<double>(g.of_node);
+}
 
 double host_exchange_seconds(const Machine& m, int64_t ranks, double bytes_of_a_rank) {
   if (ranks == 1) return 0;

@@ -28,6 +28,14 @@ double broadcast_seconds(const Machine& machine, const Group& group, double byte
 
 double sent_bytes(const Group& group, double bytes);  // bytes that a rank sends in a ring all-reduce
 
+// Rounded gradients (parallel/grad_sync.h) are added in f32 within each node, and sent between nodes in an all-to-all.
+// Without has_levels(), the ranks send all parts of the gradients in a single all-to-all. `bytes` are those of the
+// whole tensor in f32, `rounded` those in the wire type. In an all-to-all, each rank uses its own share of the links
+// between nodes, unlike in a ring, where the ranks of a node use them together. Latencies are those of a ring.
+bool has_levels(const Group& group);  // true if there are several nodes with the same number of ranks, at least 2
+double rounded_scatter_seconds(const Machine& machine, const Group& group, double bytes, double rounded);
+double rounded_sent_bytes(const Group& group, double bytes, double rounded);
+
 // Returns the time in which the processes on the hosts exchange a few numbers per rank over MPI.
 double host_exchange_seconds(const Machine& machine, int64_t ranks, double bytes_of_a_rank);
 

@@ -51,16 +51,21 @@ class RankTimes {
     return sharing_ * op.cost.bytes / m_.processor.update_bandwidth;
   }
 
-  // Returns the seconds in which a rank converts all gradients to the wire type, and its own gradients back to f32.
+  // Returns the seconds in which a rank converts gradients to the wire type, and its own gradients back to f32.
   double casts(double parameters, const GradientExchange& exchange) const {
     if (exchange.wire == DType::f32 || dp_.ranks == 1) return 0;
     const double updated = exchange.sharded ? parameters / static_cast<double>(dp_.ranks) : parameters;
-    const double bytes = (parameters + updated) * static_cast<double>(sizeof(float) + size_of(exchange.wire));
+    const double sent =
+        exchange.sharded && has_levels(dp_) ? parameters / static_cast<double>(dp_.of_node) : parameters;
+    const double bytes = (sent + updated) * static_cast<double>(sizeof(float) + size_of(exchange.wire));
     return sharing_ * bytes / m_.processor.update_bandwidth;
   }
 
   double gradients(double bytes, bool sharded) const {
     return sharing_ * (sharded ? reduce_scatter_seconds(m_, dp_, bytes) : all_reduce_seconds(m_, dp_, bytes));
+  }
+  double rounded_gradients(double bytes, double rounded) const {
+    return sharing_ * rounded_scatter_seconds(m_, dp_, bytes, rounded);
   }
   double weights(double bytes) const { return sharing_ * all_gather_seconds(m_, dp_, bytes); }
 
@@ -175,17 +180,30 @@ struct Work {
   }
 
   // With a sharded optimizer, only matrices use the wire type. Each rank has all vectors, whose gradients stay in f32.
+  bool is_rounded(const Op& op) const {
+    return exchange.wire != DType::f32 && (!exchange.sharded || op.name == std::string_view(kDpReduceScatter));
+  }
   double wire_bytes(const Op& op) const {
-    const bool rounded = !exchange.sharded || op.name == std::string_view(kDpReduceScatter);
-    return rounded ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
+    return is_rounded(op) ? op.cost.bytes / sizeof(float) * static_cast<double>(size_of(exchange.wire)) : op.cost.bytes;
+  }
+
+  double gradient_seconds(const Op& op) const {
+    const bool scatters = op.name == std::string_view(kDpReduceScatter);
+    return scatters && is_rounded(op) ? times.rounded_gradients(op.cost.bytes, wire_bytes(op))
+                                      : times.gradients(wire_bytes(op), scatters);
+  }
+
+  double sent_gradient_bytes(const Op& op) const {
+    if (op.name != std::string_view(kDpReduceScatter)) return sent_bytes(times.dp(), wire_bytes(op));
+    return is_rounded(op) ? rounded_sent_bytes(times.dp(), op.cost.bytes, wire_bytes(op))
+                          : 0.5 * sent_bytes(times.dp(), op.cost.bytes);
   }
 
   std::vector<TimedOp> timed_last_block() const {
     std::vector<TimedOp> timed{block.front()};
     for (const Op& op : ops.last_block) {
       if (is_dp_collective(op.name)) {
-        const bool scatters = op.name == std::string_view(kDpReduceScatter);
-        timed.push_back({.kind = TimedKind::dp, .seconds = times.gradients(wire_bytes(op), scatters)});
+        timed.push_back({.kind = TimedKind::dp, .seconds = gradient_seconds(op)});
       } else {
         const auto kind = is_tp_collective(op.name) ? TimedKind::tp : TimedKind::compute;
         timed.push_back({.kind = kind, .seconds = times.seconds(op)});
@@ -214,10 +232,9 @@ struct Work {
     Traffic t;
     for (const Op& op : ops.last_block) {
       if (!is_dp_collective(op.name)) continue;
-      const double rounds = op.name == std::string_view(kDpReduceScatter) ? 0.5 : 1;
       ++t.dp_collectives;
       t.gradient_bytes += wire_bytes(op);
-      t.sent_bytes += rounds * sent_bytes(times.dp(), wire_bytes(op));
+      t.sent_bytes += sent_gradient_bytes(op);
     }
     for (const double bytes : gathers()) {
       ++t.dp_collectives;

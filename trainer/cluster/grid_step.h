@@ -24,7 +24,7 @@ struct Traffic {               // per rank and step
   double gradient_bytes = 0;   // bytes of the gradients in the wire type
   double weight_bytes = 0;     // bytes of gathered weights, or of Muon's updates
   double tp_bytes = 0;
-  double sent_bytes = 0;       // bytes sent over dp in a ring
+  double sent_bytes = 0;       // bytes sent over dp
   double exchanged_bytes = 0;  // bytes exchanged between the hosts' processes
   bool operator==(const Traffic&) const = default;
 };

@@ -141,7 +141,7 @@ void PlanText::add_memory(const RunConfig& c, const MemoryPlan& memory, bool mix
                         format_bytes(memory.less_by_shards), mixed ? " and f32 weights" : ""));
   if (c.parallel.gradient_type != GradientType::f32 && c.parallel.dp > 1)
     row("",
-        fmt::format("gradients are exchanged in {}, which needs 2 more bytes per parameter (parallel.gradient_type)",
+        fmt::format("gradients are sent in {}, which needs up to 2 more bytes per parameter (parallel.gradient_type)",
                     name_of_enum(c.parallel.gradient_type)));
   if (c.parallel.sequence && c.parallel.tp > 1)
     row("", fmt::format("each rank keeps 1/{} of the rows between tensor-parallel layers (parallel.sequence)",

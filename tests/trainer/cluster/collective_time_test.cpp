@@ -44,6 +44,24 @@ TEST(CollectiveTime, OfOneRankANodeUsesItsOwnLink) {
   EXPECT_DOUBLE_EQ(all_reduce_seconds(simple_machine(), group, 100), 1 + 2 * 0.1 + 100.0 / 5);
 }
 
+// A rank sends 7/8 of f32 within its node, and 3/4 of an eighth in bf16 to the other 3 nodes over its own link.
+TEST(CollectiveTime, OfRoundedGradientsHasALevelWithinNodesAndOneBetweenThem) {
+  const Group group{.ranks = 32, .of_node = 8};
+  EXPECT_DOUBLE_EQ(rounded_scatter_seconds(simple_machine(), group, 3200, 1600),
+                   1 + 7 * 0.01 + 2800.0 / 100 + 1 + 4 * 0.1 + 150.0 / 5);
+  EXPECT_DOUBLE_EQ(rounded_sent_bytes(group, 3200, 1600), 2800 + 150);
+}
+
+TEST(CollectiveTime, OfRoundedGradientsHasOneLevelInOneNodeAndInUnequalNodes) {
+  EXPECT_DOUBLE_EQ(rounded_scatter_seconds(simple_machine(), {.ranks = 8, .of_node = 8}, 1600, 800),
+                   1 + 7 * 0.01 + 700.0 / 100);
+  EXPECT_DOUBLE_EQ(rounded_scatter_seconds(simple_machine(), {.ranks = 2, .of_node = 1}, 200, 100),
+                   1 + 2 * 0.1 + 50.0 / 5);
+  const Group unequal{.ranks = 12, .of_node = 8};
+  EXPECT_DOUBLE_EQ(rounded_scatter_seconds(simple_machine(), unequal, 2400, 1200), 1 + 9 * 0.01 + 2 * 0.1 + 400.0 / 5);
+  EXPECT_DOUBLE_EQ(rounded_sent_bytes(unequal, 2400, 1200), 1100);
+}
+
 TEST(CollectiveTime, NeighboursAreTheRanksOfTp) {
   const Machine m = simple_machine();
   EXPECT_EQ(tp_group(m, 4).of_node, 4);
