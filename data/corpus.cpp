@@ -123,15 +123,9 @@ Corpus::Corpus(Corpus&&) noexcept = default;
 const std::string& Corpus::folder() const { return impl_->folder; }
 const Manifest& Corpus::manifest() const { return impl_->manifest; }
 
-int64_t Corpus::tokens_of_pair() const {
-  const Manifest& m = manifest();
-  return (m.source_tokens + m.target_tokens) / std::max<int64_t>(m.num_sentences(), 1);
-}
-
-size_t Corpus::cache_bytes() const {
-  const Manifest& m = manifest();
+size_t cache_bytes(const Manifest& m) {
   const int64_t pairs = std::min(m.num_pairs, kPage * static_cast<int64_t>(kCachedPages));
-  const int64_t pair = tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
+  const int64_t pair = m.tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)};
   return static_cast<size_t>(pairs * pair) + std::min(m.shards.size(), kOpenShards) * kShardCache;
 }
 

@@ -27,9 +27,6 @@ class Corpus {
   const Manifest& manifest() const;
   int64_t num_pairs() const { return manifest().num_pairs; }
 
-  size_t cache_bytes() const;      // estimated memory when the caches are full
-  int64_t tokens_of_pair() const;  // mean over pairs, both sides together
-
   // Checks the digests of shards that have not been read yet, one after the other, until a stop is requested. Another
   // thread may call this before the reading thread starts.
   void verify_shards(const std::stop_token& stop);
@@ -48,6 +45,8 @@ class Corpus {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+size_t cache_bytes(const Manifest& manifest);  // returns the estimated memory of a Corpus when its caches are full
 
 // Returns the tokenizer models of a corpus: file name -> contents. Throws a data Error that names the model if its
 // SHA-256 differs from the manifest's.

@@ -67,8 +67,8 @@ Block build_block(const PlannedBlock& planned, const PairSets& sets, int64_t ind
 }
 
 // Returns the bytes of an average pair in a PairSet, including its entry in the list that the set is made from.
-int64_t bytes_in_set(const Corpus& corpus) {
-  return corpus.tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)} + int64_t{sizeof(float)} +
+int64_t bytes_in_set(const Manifest& manifest) {
+  return manifest.tokens_of_pair() * int64_t{sizeof(int32_t)} + 2 * int64_t{sizeof(uint64_t)} + int64_t{sizeof(float)} +
          int64_t{sizeof(StoredText)} + int64_t{sizeof(EpochPair)};
 }
 
@@ -242,23 +242,23 @@ Step Loader::next() {
 StepCursor Loader::cursor() const { return impl_->after; }
 
 // Adds the thread's PairSets, its finished steps, the step in progress, the windows of lengths, and the cached pages.
-size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size) {
+size_t read_ahead_bytes(const std::vector<PlannedCorpus>& mix, const BatchConfig& config, int dp_size) {
   const int64_t blocks = blocks_of_rank(config.blocks, /*dp_rank=*/0, dp_size).count;
-  const bool weighted = std::ranges::any_of(mix, [](const MixCorpus& c) { return c.manifest().columns.weight; });
+  const bool weighted = std::ranges::any_of(mix, [](const PlannedCorpus& c) { return c.manifest.columns.weight; });
   const int64_t steps = static_cast<int64_t>(kReadySteps + 2) * blocks * block_bytes(config, weighted);
   int64_t in_set = 0, windows = 0, weights = 0, pairs = 0;
   size_t pages = 0;
-  for (const MixCorpus& corpus : mix) {
-    in_set += corpus.weight * bytes_in_set(*corpus.opened), weights += corpus.weight, pairs += corpus.num_pairs;
-    windows += share_of_window(corpus.num_pairs, config, blocks) * int64_t{sizeof(PairRows)};
-    pages += corpus.opened->cache_bytes();
+  for (const auto& [manifest, weight] : mix) {
+    in_set += weight * bytes_in_set(manifest), weights += weight, pairs += manifest.num_pairs;
+    windows += share_of_window(manifest.num_pairs, config, blocks) * int64_t{sizeof(PairRows)};
+    pages += cache_bytes(manifest);
   }
   return static_cast<size_t>(share_of_window(pairs, config, blocks) * (in_set / weights) + steps + windows) + pages;
 }
 
-size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size) {
-  const int64_t blocks = corpus.manifest().target_rows() / config.rows + 1;
-  return static_cast<size_t>((blocks / dp_size + 1) * block_bytes(config)) + corpus.cache_bytes();
+size_t all_blocks_bytes(const Manifest& manifest, const BatchConfig& config, int dp_size) {
+  const int64_t blocks = manifest.target_rows() / config.rows + 1;
+  return static_cast<size_t>((blocks / dp_size + 1) * block_bytes(config)) + cache_bytes(manifest);
 }
 
 std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, int dp_rank, int dp_size) {

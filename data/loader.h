@@ -29,13 +29,17 @@ class Loader {
   std::unique_ptr<Impl> impl_;
 };
 
+struct PlannedCorpus {  // a corpus of a mix, of which only the manifest is known
+  Manifest manifest;
+  int64_t weight = 1;
+};
 // Returns the approximate max memory of a Loader, in bytes.
-size_t read_ahead_bytes(const std::vector<MixCorpus>& mix, const BatchConfig& config, int dp_size);
+size_t read_ahead_bytes(const std::vector<PlannedCorpus>& mix, const BatchConfig& config, int dp_size);
 
 // Loads a complete held-out set, in corpus order. Rank r of dp ranks gets the blocks r, r + dp, ... of the set. Throws
 // a data Error if a pair does not fit into a block, because a score must cover every pair.
 std::vector<Block> load_all_blocks(Corpus& corpus, const BatchConfig& config, int dp_rank, int dp_size);
 // Returns the approximate memory that load_all_blocks() needs, in bytes.
-size_t all_blocks_bytes(const Corpus& corpus, const BatchConfig& config, int dp_size);
+size_t all_blocks_bytes(const Manifest& manifest, const BatchConfig& config, int dp_size);
 
 }  // namespace weft

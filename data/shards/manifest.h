@@ -63,6 +63,8 @@ struct Manifest {
   // Both return the mean tokens per side and epoch, with eos. An epoch contains one variant of each pair.
   int64_t source_rows() const { return source_tokens / num_variants() + num_pairs; }
   int64_t target_rows() const { return target_tokens / num_variants() + num_pairs; }
+  // Returns the mean over pairs of the tokens of both sides together, without eos.
+  int64_t tokens_of_pair() const { return (source_tokens + target_tokens) / std::max<int64_t>(num_sentences(), 1); }
 };
 
 int64_t format_version(PairColumns columns, const Variants& variants);  // the lowest version that supports both

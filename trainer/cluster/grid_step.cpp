@@ -157,7 +157,7 @@ struct Work {
         data(one_block(c)),
         ops(step_ops(c, data.blocks.front(), Device::cpu)),
         times(m, c),
-        memory(memory_of(m, c)),
+        memory(memory_of(m, c, valid_sentences)),
         parameters(whole_parameters(c)) {
     block.push_back({.kind = TimedKind::compute, .seconds = times.start_of_block()});
     bool in_forward = true;
@@ -169,10 +169,10 @@ struct Work {
     }
   }
 
-  static size_t memory_of(const Machine& m, const RunConfig& c) {
+  static size_t memory_of(const Machine& m, const RunConfig& c, int64_t valid_sentences) {
     const auto group = make_planned_group(static_cast<int>(c.parallel.tp));
-    const MemoryPlan plan = plan_tensors(c, TensorParallel(*group), Device::cpu);
-    return m.is_gpu() ? plan.tensors_of_gpu() : plan.tensors();
+    const MemoryPlan plan = plan_memory_of(c, assumed_data(c, valid_sentences), TensorParallel(*group));
+    return m.is_gpu() ? plan.tensors_of_gpu() : plan.total();
   }
   static Step one_block(RunConfig c) {
     c.batch.blocks = 1;

@@ -52,7 +52,7 @@ struct GridStep {
   StepSeconds seconds;
   double exchange_seconds = 0;  // exchange of gradients and weights, including hidden time
   Traffic traffic;
-  size_t memory = 0;       // bytes per rank, on its GPU or, for a CPU, in tensors
+  size_t memory = 0;       // bytes per rank: on its GPU, or of its process on CPUs
   int64_t parameters = 0;  // parameters of the whole model
   bool fits(const Machine& machine) const;
   double tokens_per_second() const { return static_cast<double>(target_tokens) / seconds.total(); }

@@ -10,7 +10,7 @@
 
 #include "parallel/placement/rank_device.h"
 #include "parallel/tensor_parallel.h"
-#include "trainer/plan/resolve.h"
+#include "trainer/plan/planned_data.h"
 
 namespace weft {
 
@@ -40,8 +40,10 @@ struct MemoryPlan {  // bytes
   size_t total() const { return tensors() + messages + saving + data + program; }
 };
 
-// Both plan this rank's part without allocating parameters or communicating. REQUIRES: the precision is resolved.
+// All plan this rank's part without allocating parameters or communicating. REQUIRES: the precision is resolved.
 MemoryPlan plan_memory(const ResolvedRun& run, const TensorParallel& tp, const RankDevice& own = {});
+// Plans a run on CPUs that is not this process, with assumed sizes of its corpora and its program.
+MemoryPlan plan_memory_of(const RunConfig& config, const PlannedData& data, const TensorParallel& tp);
 MemoryPlan plan_tensors(const RunConfig& config, const TensorParallel& tp, Device device);  // only the tensors
 
 // Returns the total, its three largest parts, and the sum of the others: "1.2 GiB per rank: parameters 240 MiB, ...".

@@ -67,6 +67,7 @@ TEST(ClusterPlan, GivesEachGridTheSameTokensARank) {
 TEST(ClusterPlan, BeginsWithTheFastestThatFits) {
   PlanRequest r = ideal_request(4);
   r.exchanges = {{}, {.sharded = true}};
+  r.machine.processor.memory = {80e9};  // a GPU's
   const ClusterPlan plan = plan_cluster(r);
   for (size_t i = 1; i < plan.grids.size(); ++i)
     EXPECT_GE(plan.grids[i - 1].step.tokens_per_second(), plan.grids[i].step.tokens_per_second());

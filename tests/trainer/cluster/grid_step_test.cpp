@@ -8,6 +8,7 @@
 #include "tests/support/errors.h"
 #include "trainer/bench/bench.h"
 #include "trainer/bench/synthetic_step.h"
+#include "trainer/plan/memory_plan.h"
 #include "trainer/trainer.h"
 
 namespace weft::testing {
@@ -156,6 +157,22 @@ TEST(GridStep, OfAShardedOptimizerUpdatesAShareWithTheMomentsOfAShare) {
   EXPECT_LT(sharded.seconds.optimizer, 0.5 * whole.seconds.optimizer);
   const double shared = 8.0 * static_cast<double>(whole.parameters) * 3 / 4;
   EXPECT_NEAR(static_cast<double>(whole.memory - sharded.memory), shared, 0.05 * shared);  // vectors are whole
+}
+
+// tests/memory/run compares the sum with the plan of a run.
+TEST(GridStep, OnCpusHasTheMemoryOfMessagesSavesDataAndTheProgramToo) {
+  const GridStep alone = planned(small_config(), 1, 1), two = planned(small_config(), 2, 1);
+  const auto tensors = [](const GridStep& g) {
+    const auto world = make_single_communicator();
+    return plan_tensors(g.config, TensorParallel(*world), Device::cpu).tensors();
+  };
+  const auto parameters = static_cast<size_t>(alone.parameters);
+  constexpr size_t kMiB = 1 << 20, kLeastProgram = 30 * kMiB;
+  EXPECT_GT(alone.memory, tensors(alone) + 12 * parameters + kLeastProgram);            // three numbers of a save
+  EXPECT_GT(two.memory, tensors(two) + (12 / 2 + 4 / 2) * parameters + kLeastProgram);  // half of it; received sums
+  RunConfig validated = small_config();
+  validated.data.valid = "valid", validated.train.validate_every = 1;
+  EXPECT_GT(planned(validated, 1, 1).memory, alone.memory);
 }
 
 TEST(GridStep, ComputesAsLongAsTheRankWithMostBlocks) {
