@@ -20,6 +20,9 @@ const Backend* open_cuda() {
   const char* variable = std::getenv("WEFT_CUDA_MODULE");
   const bool chosen = variable != nullptr && *variable != '\0';
   const std::string file = chosen ? variable : kCudaModule;
+  // The module's libraries take 150 MB of each rank's memory, and find no GPU without a driver.
+  if (!chosen && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == nullptr)
+    refuse(file, fmt::format("there is no NVIDIA driver ({})", dlerror()));
   void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) refuse(file, dlerror());
   const auto entry = reinterpret_cast<BackendEntry>(dlsym(module, kCudaEntry));
