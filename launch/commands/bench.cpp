@@ -109,6 +109,7 @@ int run_bench(const CommandContext& context) {
                            : options.json  ? bench_json(report)
                                            : bench_text(report);
   std::fputs(text.c_str(), stdout);
+  if (options.machine && report.load.too_busy()) print_note("weft: {}\n", report.load.warning());
   return 0;
 }
 

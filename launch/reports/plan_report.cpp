@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/bench/machine_load.h"
 #include "trainer/config/fields.h"
 #include "trainer/display/units.h"
+#include "trainer/plan/run_plan.h"
 #include "trainer/version.h"
 
 namespace weft {
@@ -109,6 +111,10 @@ std::string heading(const ClusterPlan& plan) {
                   c.model.width, c.model.heads, c.model.feed_forward, c.model.encoder_layers, c.model.decoder_layers,
                   c.model.source_vocabulary, c.model.target_vocabulary,
                   format_count(static_cast<double>(plan.alone.parameters)), print_value(c.train.precision));
+  if (r.machine.other_programs > kMaxOthers)
+    s += fmt::format(
+        "WARNING: other programs used {:.0f} % of the cores while this machine was measured: measure it again\n",
+        100 * r.machine.other_programs);
   s += fmt::format(
       "a rank alone, without saves and validations: {} target tokens/s, {:.1f} ms for a step of {} tokens\n",
       format_count(static_cast<double>(plan.alone.target_tokens) / plan.alone.seconds.step()),
@@ -126,6 +132,18 @@ std::string grid_row(const PlannedGrid& p) {
                      g.config.parallel.dp > 1 ? name_of(g.exchange) : "-", g.blocks_of_rank, g.config.batch.rows,
                      format_bytes(g.memory), kMillisecond * g.seconds.total(), format_count(g.tokens_per_second()),
                      p.efficiency, hours_text(p.hours), p.binds);
+}
+
+// Names a number of ranks that computes a step as fast, and a number of tokens that gives each rank as many full blocks
+// as the busiest rank has. Empty if no rank waits for others with more blocks.
+std::string advice_for_idle_ranks(const GridStep& g) {
+  const std::string idle = describe_idle_ranks(g.config);
+  if (idle.empty()) return "";
+  const int64_t dp = g.config.parallel.dp, tp = g.config.parallel.tp;
+  const int64_t busy = (g.config.batch.blocks + g.blocks_of_rank - 1) / g.blocks_of_rank;
+  return fmt::format("\n{}\nuse {}--tokens-per-rank {}, for steps of {} full blocks\n", idle,
+                     busy < dp ? fmt::format("--ranks {}, which compute a step as fast, or ", busy * tp) : "",
+                     g.blocks_of_rank * g.config.batch.rows / tp, with_commas(g.blocks_of_rank * dp));
 }
 
 std::string bars(const PlannedGrid& best) {
@@ -203,6 +221,7 @@ std::string plan_text(const ClusterPlan& plan) {
                    "blocks, rows", "memory", "step, ms", "tokens/s", "effic.", "hours", "what binds");
   for (size_t i = 0; i < plan.grids.size() && i < kMaxGrids; ++i) s += grid_row(plan.grids[i]);
   if (plan.grids.size() > kMaxGrids) s += fmt::format("... {} more in --json\n", plan.grids.size() - kMaxGrids);
+  s += advice_for_idle_ranks(plan.grids.front().step);
   return s + bars(plan.grids.front()) + constants_table(plan.request.machine);
 }
 
@@ -210,6 +229,7 @@ std::string plan_json(const ClusterPlan& plan) {
   const PlanRequest& r = plan.request;
   Json json{{"version", kVersion},
             {"machine", r.machine.name},
+            {"other_programs", r.machine.other_programs},
             {"ranks", r.ranks},
             {"nodes", plan.nodes()},
             {"parameters", plan.alone.parameters},

@@ -18,7 +18,7 @@ namespace weft {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMaxOthers = 0.1, kMaxWaiting = 0.03;  // shares above which a measurement is unreliable
+constexpr double kMaxWaiting = 0.03;  // share of the time, above which a measurement is unreliable
 
 double load_average() {
   std::ifstream in("/proc/loadavg");

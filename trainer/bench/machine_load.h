@@ -7,6 +7,8 @@
 
 namespace weft {
 
+inline constexpr double kMaxOthers = 0.1;  // share of the cores, above which measured rates are too low
+
 struct LoadReport {              // NaN means unknown
   double before = 0, after = 0;  // average number of runnable threads in the last minute
   double other_cores = 0;        // cores that other processes used on average, on rank 0's host

@@ -36,6 +36,8 @@ std::string Constant::text() const { return fmt::format("{} {}", value, name_of_
 
 void check_machine(const Machine& m, int64_t ranks) {
   if (m.node.ranks < 1) fail(ErrorKind::usage, fmt::format("node.ranks = {} must be at least 1", m.node.ranks));
+  if (!(m.other_programs >= 0 && m.other_programs <= 1))
+    fail(ErrorKind::usage, fmt::format("other_programs = {} must be between 0 and 1", m.other_programs));
   if (m.node.cores < 0) fail(ErrorKind::usage, fmt::format("node.cores = {} must be at least 0", m.node.cores));
   if (m.processor.lost_to_collectives > 1)
     fail(ErrorKind::usage,

@@ -89,6 +89,7 @@ struct DiskConfig {
 
 struct Machine {
   std::string name;
+  double other_programs = 0;
   ProcessorConfig processor;
   NodeConfig node;
   NetworkConfig network;
@@ -99,6 +100,8 @@ struct Machine {
   template <typename V>
   void sections(V& v) {
     v("name", name, "name of the machine in reports");
+    v("other_programs", other_programs,
+      "share of the cores that other programs used during `weft bench --machine`; above 0.1, the plan warns");
     v("processor", processor);
     v("node", node);
     v("network", network);

@@ -61,6 +61,8 @@ void measure_links(const BenchReport& report, Machine& into) {
 Machine measured_machine(const BenchReport& report) {
   Machine machine{.name = report.device_name()};
   machine.node.ranks = report.ranks;
+  if (const double share = report.load.other_cores / report.load.cores; std::isfinite(share))
+    machine.other_programs = std::round(100 * share) / 100;
   if (report.own.device == Device::cpu) {
     const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
     machine.node.cores = std::max<int64_t>(1, cores / report.threads);

@@ -21,16 +21,6 @@ namespace {
 
 constexpr size_t kTextColumn = 15;
 
-// Describes ranks that wait in every step because other ranks have one more block.
-std::string describe_idle_ranks(const RunConfig& c) {
-  const int64_t dp = c.parallel.dp, most = (c.batch.blocks + dp - 1) / dp, without = most * dp - c.batch.blocks;
-  if (without == 0) return "";
-  return fmt::format(
-      "{} of {} data-parallel ranks have {} while the rest have {}, so only {:.0f} % of the ranks' time is used",
-      without, dp, most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
-      100.0 * static_cast<double>(c.batch.blocks) / static_cast<double>(most * dp));
-}
-
 std::string describe_gpus(const RunConfig& c, const RankDevice& own) {
   const DeviceProperties gpu = device_properties(own.device);
   const bool alone = own.num_sharing == 1;
@@ -158,6 +148,15 @@ int64_t vocabulary_numel(const ParamStore& params) {
   for (const Param& p : params.params())
     if (p.spec.pad && p.spec.shape.rank() == 2) n += p.spec.shape.numel();
   return n;
+}
+
+std::string describe_idle_ranks(const RunConfig& c) {
+  const int64_t dp = c.parallel.dp, most = (c.batch.blocks + dp - 1) / dp, without = most * dp - c.batch.blocks;
+  if (without == 0) return "";
+  return fmt::format(
+      "{} of {} data-parallel ranks have {} while the rest have {}, so only {:.0f} % of the ranks' time is used",
+      without, dp, most == 1 ? "no block" : fmt::format("{} block{}", most - 1, most == 2 ? "" : "s"), most,
+      100.0 * static_cast<double>(c.batch.blocks) / static_cast<double>(most * dp));
 }
 
 std::string plan_for_screen(const std::string& plan) { return wrap_lines(plan, kTextColumn, output_columns()); }

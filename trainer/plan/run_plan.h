@@ -13,6 +13,9 @@ namespace weft {
 // Returns the number of elements in all vocabulary tables, [V, D] each, which the plan reports separately.
 int64_t vocabulary_numel(const ParamStore& params);
 
+// Describes ranks that wait in every step because other ranks have one more block. Returns "" if there are none.
+std::string describe_idle_ranks(const RunConfig& config);
+
 // Returns one screen of text: model, parameters, grid, devices, precision, blocks, steps per epoch, schedule, memory.
 std::string describe_plan(const ResolvedRun& run, const ParamStore& params, const MemoryPlan& memory,
                           const RankDevice& own, const PlacementReport& placement);

@@ -98,6 +98,36 @@ TEST(Plan, SaysWhenRanksHaveNoBlock) {
   EXPECT_LT(json.at("grids").front().at("efficiency"), 0.1);
 }
 
+TEST(Plan, AdvisesRanksOrTokensThatLeaveNoRankIdle) {
+  const std::string text = plan(cluster("base", "h200-400g", 64));
+  EXPECT_TRUE(holds(text, "60 of 64 data-parallel ranks have no block")) << text;
+  EXPECT_TRUE(holds(text,
+                    "use --ranks 4, which compute a step as fast, or --tokens-per-rank 6144, for steps of 64 full "
+                    "blocks"))
+      << text;
+  const auto step = [](int ranks) {
+    return Json::parse(plan(cluster("base", "h200-400g", ranks, {"--json", "--train.validate_every=0"})))
+        .at("grids")
+        .front()
+        .at("step_seconds");
+  };
+  EXPECT_LE(step(4).get<double>(), step(64).get<double>());
+  for (const auto& advised :
+       {cluster("base", "h200-400g", 4), cluster("base", "h200-400g", 64, {"--tokens-per-rank=6144"})})
+    EXPECT_FALSE(holds(plan(advised), "data-parallel ranks have"));
+}
+
+TEST(Plan, AdvisesOnlyTokensIfFewerRanksWouldBeSlower) {
+  const std::string text = plan(cluster("base", "h200-400g", 3, {"--batch.blocks=10"}));
+  EXPECT_TRUE(holds(text, "use --tokens-per-rank 24576, for steps of 12 full blocks")) << text;
+}
+
+TEST(Plan, WarnsIfTheMachineWasMeasuredBesideOtherPrograms) {
+  EXPECT_TRUE(holds(plan(cluster("base", "epyc-2-cores", 2, {"--other_programs=0.48"})),
+                    "WARNING: other programs used 48 % of the cores while this machine was measured"));
+  EXPECT_FALSE(holds(plan(cluster("base", "epyc-2-cores", 2)), "WARNING"));
+}
+
 // Medians of ten runs of 4.59 million pairs: updates of an epoch, seconds, target rows of a GPU
 // (mlcommons/training_results_v0.7, NVIDIA/results/dgxa100*_ngc20.06_pytorch/transformer). 80 and 160 were fitted.
 TEST(Plan, OfMlperfsTransformerIsWithinFifteenPercent) {
@@ -172,6 +202,8 @@ TEST(Plan, RefusesWhatItCannotRead) {
                     "network.hop = '2 guessed' is not valid: give a number of 0 or more"));
   EXPECT_TRUE(holds(refusal(cluster("base", "epyc-2-cores", 2, {"--train.precision=f32"})),
                     "the rates of this machine were measured in bf16, but train.precision is f32"));
+  EXPECT_EQ(refusal(cluster("base", "h200-400g", 4, {"--other_programs=2"})),
+            "other_programs = 2 must be between 0 and 1");
   const TemporaryFolder folder;
   const std::string file = folder.path() + "/machine.cfg";
   std::ofstream(file) << "[network]\nbandwith = 1e9\n";

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "trainer/cluster/cluster_plan.h"
 
 namespace weft::testing {
@@ -46,6 +48,14 @@ TEST(MeasuredMachine, HasTheLinksOfItsAllReduces) {
   EXPECT_NEAR(m.node.latency, 1e-5, 1e-9);
   EXPECT_NEAR(m.node.bandwidth, (64 << 20) / (0.02 - 1e-5), 1e7);
   EXPECT_NEAR(m.network.host_latency, 1e-5, 1e-9);
+}
+
+TEST(MeasuredMachine, RecordsTheShareOfOtherPrograms) {
+  BenchReport report = one_rank();
+  report.load = {.other_cores = 1, .cores = 4};
+  EXPECT_DOUBLE_EQ(measured_machine(report).other_programs, 0.25);
+  report.load.other_cores = std::nan("");
+  EXPECT_EQ(measured_machine(report).other_programs, 0);
 }
 
 }  // namespace
