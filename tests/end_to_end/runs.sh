@@ -298,3 +298,28 @@ stopped_rank() {
   check "it names the rank that hangs" grep -q '^  no report from rank 1:' err
   check "its recent collectives are kept" grep -q '^  before: call' hanging/waiting/rank-0.txt
 }
+
+# Moves the folder of a run that trains, which is like removing it, and starts another run in a folder of the same name.
+lost_folder() {
+  local status run command=("$weft" train --config "$config" --data.train=packed --model.width=32 --train.save_every=1
+    --train.validate_every=2 --train.keep_last=3)
+  expect 0 "${command[@]}" --train.output=undisturbed --train.steps=5
+  for run in removed replaced; do
+    status=0
+    "$mpirun" -n 2 --oversubscribe "${command[@]}" --train.output="$run" --train.steps=1000000 >out 2>err &
+    background=$!
+    wait_for_steps "$run" 3
+    mv "$run" "$run-away"
+    [ "$run" = removed ] || "${command[@]}" --train.output="$run" --train.steps=5 >out-2 2>err-2 || fail "the second run: $(cat err-2)"
+    wait "$background" || status=$?
+    background=
+    check "a run whose folder is $run ends with status 5" [ "$status" -eq 5 ]
+    check "and with one line" [ "$(grep -c '^weft' <(grep -v '^weft train$' err))" = 1 ]
+    check "which says why" grep -q "train.output: the folder $run, or a file in it, was removed or replaced" err
+  done
+  check "it does not make its folder again" [ ! -e removed ]
+  check "a second run in its place has its own log" same <(step_records replaced) <(step_records undisturbed)
+  check "and its own checkpoints" same <(cd replaced && ls . checkpoints) <(cd undisturbed && ls . checkpoints)
+  check "which are intact" "$weft" verify replaced
+  rm -r removed-away replaced-away
+}

@@ -121,6 +121,8 @@ std::string average_checkpoints(const std::vector<std::string>& folders, StoredW
     sources.front().require_same_model(sources.back());
   }
   const SourceWeights& last = sources.back();
+  MadeFolders made;
+  made.make(root);
   CheckpointDraft draft(root, {.step = last.manifest().step, .weft_version = kVersion});
   CheckpointManifest& manifest = draft.manifest;
   manifest.files[kModelFile] = write_means(sources, draft.folder() + "/" + kModelFile, on_progress);
@@ -131,6 +133,7 @@ std::string average_checkpoints(const std::vector<std::string>& folders, StoredW
           write_digested(draft.folder() + "/" + name, CheckedReader(last.folder() + "/" + name).read_all());
   manifest.files[kStateFile] = write_digested(draft.folder() + "/" + kStateFile, state.dump(2) + "\n");
   draft.commit();
+  made.keep();
   return root + "/" + step_folder_name(manifest.step);
 }
 

@@ -96,9 +96,15 @@ json read_state(const std::string& folder, const CheckpointManifest& manifest) {
 
 std::string save_checkpoint(Context& ctx, const std::string& root, const Mesh& mesh,
                             const CheckpointContents& contents) {
+  MadeFolders made;
+  all_or_none(mesh.world(), [&] {
+    if (mesh.world().is_main_rank()) made.make(root);
+  });
   CheckpointSaver saver(mesh);
   saver.start(ctx, root, contents);
-  return saver.finish();
+  std::string folder = saver.finish();
+  made.keep();
+  return folder;
 }
 
 namespace {

@@ -54,10 +54,10 @@ MadeFolders::~MadeFolders() {
 
 CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)
     : manifest(std::move(m)), final_(root + "/" + step_folder_name(manifest.step)), temporary_(temporary_name(final_)) {
-  folders_.make(root);
+  std::error_code error;
+  fs::create_directory(root, error);  // an error also prevents the next one
   remove_stale_drafts(root);
   move_damaged_aside(final_);
-  std::error_code error;
   if (!fs::create_directory(temporary_, error))
     fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", temporary_, error.message()));
 }
@@ -72,7 +72,6 @@ void CheckpointDraft::commit() {
   sync_folder(temporary_);
   rename_durably(temporary_, final_);
   committed_ = true;
-  folders_.keep();
 }
 
 }  // namespace weft

@@ -9,7 +9,8 @@
 
 namespace weft {
 
-// Records folders that are created for a checkpoint. Unless keep() is called, the destructor removes the empty ones.
+// Records folders that a command creates for a checkpoint. Unless keep() is called, the destructor removes the empty
+// ones.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -26,10 +27,11 @@ class MadeFolders {
 
 class CheckpointDraft {
  public:
-  // Creates `root` and its parents if necessary, and removes temporary folders of earlier saves. If the step's folder
-  // already exists, renames it to step-N.damaged-PID if it is damaged, and otherwise throws an Error.
+  // Creates `root` if necessary, and removes temporary folders of earlier saves from it. Does not create its parents,
+  // so that a run whose folder is removed does not make it again. If the step's folder already exists, renames it to
+  // step-N.damaged-PID if it is damaged, and otherwise throws an Error.
   CheckpointDraft(const std::string& root, CheckpointManifest manifest);
-  ~CheckpointDraft();  // removes all files and new folders unless commit() succeeded
+  ~CheckpointDraft();  // removes all files unless commit() succeeded
   CheckpointDraft(const CheckpointDraft&) = delete;
   CheckpointDraft& operator=(const CheckpointDraft&) = delete;
 
@@ -39,7 +41,6 @@ class CheckpointDraft {
   CheckpointManifest manifest;  // the caller lists here the files that it writes into folder()
 
  private:
-  MadeFolders folders_;
   std::string final_, temporary_;
   bool committed_ = false;
 };

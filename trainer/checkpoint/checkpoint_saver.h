@@ -49,8 +49,8 @@ class CheckpointSaver {
 
   // Starts a checkpoint under `root`. All ranks call this function. The main rank's thread calls `after_commit` with
   // the folder. With `yields`, the writing threads have a lower priority than computation. If the step's folder already
-  // exists, renames it to step-N.damaged-PID if it is damaged, and otherwise throws an Error of kind io. REQUIRES: no
-  // save is in progress.
+  // exists, renames it to step-N.damaged-PID if it is damaged, and otherwise throws an Error of kind io. REQUIRES: the
+  // parent of `root` exists, and no save is in progress.
   void start(Context& ctx, const std::string& root, const CheckpointContents& contents,
              std::function<void(const std::string&)> after_commit = {}, bool yields = false);
 

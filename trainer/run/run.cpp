@@ -25,8 +25,8 @@ class Run {
   Run(const RunContext& run, SignalWatch& signals) : run_(run), signals_(signals) {}
 
   void take_initial_values();  // for a new run
-  // `folder` is null except on the main rank. `kept_gemms` contains the GEMM choices of an earlier start.
-  void start(const RunFolder* folder, const std::string& plan, const std::string& kept_gemms);
+  // `kept_gemms` contains the GEMM choices of an earlier start. REQUIRES: the run's folder is open.
+  void start(const std::string& plan, const std::string& kept_gemms);
   int loop();  // returns the exit status
 
  private:
@@ -43,7 +43,6 @@ class Run {
 
   const RunContext& run_;
   SignalWatch& signals_;
-  const RunFolder* folder_ = nullptr;
   RunCheckpoints checkpoints_{run_};
   Validator validator_{run_, checkpoints_};
   Recovery recovery_{run_, checkpoints_, validator_};
@@ -59,19 +58,17 @@ void Run::take_initial_values() {
   run_.log.message(fmt::format("starting with the parameters of {}", from));
 }
 
-void Run::start(const RunFolder* folder, const std::string& plan, const std::string& kept_gemms) {
-  folder_ = folder;
+void Run::start(const std::string& plan, const std::string& kept_gemms) {
   const RunConfig& config = run_.config();
   const std::string& resume_from = run_.prepared.resume_from;
   Communicator& world = run_.world();
-  world.limit_waits(config.parallel.timeout, config.train.output + "/waiting");
   std::vector<std::string> changes;
   if (!resume_from.empty()) changes = checkpoints_.resume(resume_from);
   take_snapshot_of_data();
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
-    run_.log.open(*folder_, plan, run_.prepared.config_text, run_.state);
-    folder_->note_started();  // only here, so that a start that fails keeps `finished`
+    run_.log.open(*run_.folder, plan, run_.prepared.config_text, run_.state);
+    run_.folder->note_started();  // only here, so that a start that fails keeps `finished`
   });
   if (config.train.tune_gemm)
     if (const std::string timed = tune_gemms(run_.trainer, config.train.output, kept_gemms, world); !timed.empty())
@@ -109,7 +106,7 @@ RunEnd Run::begin() {
   if (is_over && !run_.state.validation_due && run_.state.scores_due.empty())
     run_.log.message(describe_nothing_left(end, run_.config(), run_.state.step));
   all_or_none(run_.world(), [&] {
-    if (!is_over && run_.is_main_rank()) write_file_atomically(folder_->config(), run_.prepared.config_text);
+    if (!is_over && run_.is_main_rank()) write_file_atomically(run_.folder->config(), run_.prepared.config_text);
   });
   if (run_.state.validation_due) {
     bool is_done = false;
@@ -121,14 +118,16 @@ RunEnd Run::begin() {
 }
 
 // Returns this rank's pending request or, on the main rank, a stronger request if the run's time is over or a save is
-// due. Only the main rank's clock decides, because clocks differ between ranks.
+// due. Only the main rank's clock decides, because clocks differ between ranks. If the run's folder is lost, requests a
+// save, because each save first requires the folder.
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   if (!run_.is_main_rank()) return asked;
   const double minutes = run_.config().train.minutes;
   const bool time_is_over = minutes > 0 && run_.state.seconds >= 60 * minutes;
-  return std::max({asked, checkpoints_.is_due_by_clock() ? StopRequest::save : StopRequest::none,
-                   time_is_over ? StopRequest::finish : StopRequest::none});
+  const bool save = checkpoints_.is_due_by_clock() || run_.folder_is_lost();
+  return std::max(
+      {asked, save ? StopRequest::save : StopRequest::none, time_is_over ? StopRequest::finish : StopRequest::none});
 }
 
 RunEnd Run::end_of_work(StopRequest request) const {
@@ -194,6 +193,7 @@ void Run::save(bool last) {
 }
 
 int Run::finish(RunEnd end) {
+  run_.require_folder();
   if (end == RunEnd::stop) {
     run_.log.message("the run was stopped on request and saved: run the same command to resume");
     return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
@@ -201,18 +201,20 @@ int Run::finish(RunEnd end) {
   run_.log.message(describe_end(end, run_.config(), run_.data.stages(), run_.state.step));
   run_.log.message(describe_next_step(run_.config().train.output, run_.data.dropped()));
   all_or_none(run_.world(), [&] {
-    if (run_.is_main_rank()) folder_->note_finished(run_.state.step);
+    if (run_.is_main_rank()) run_.folder->note_finished(run_.state.step);
   });
   return 0;
 }
 
 // Opens the run's folder on the main rank. Returns nullptr on other ranks.
-std::unique_ptr<RunFolder> open_folder(const TrainConfig& config, Communicator& world) {
+std::unique_ptr<RunFolder> open_folder(const RunConfig& config, Communicator& world) {
+  const TrainConfig& t = config.train;
   std::unique_ptr<RunFolder> folder;
   all_or_none(world, [&] {
-    if (world.is_main_rank()) folder = std::make_unique<RunFolder>(config.output, config.fresh);
+    if (world.is_main_rank()) folder = std::make_unique<RunFolder>(t.output, t.fresh);
   });
-  all_or_none(world, [&] { RunFolder::require_visible(config.output); });
+  all_or_none(world, [&] { RunFolder::require_visible(t.output); });
+  world.limit_waits(config.parallel.timeout, t.output + "/waiting");
   return folder;
 }
 
@@ -224,7 +226,7 @@ int run_on(const Mesh& mesh, ResolvedRun resolved, OtherPrograms* others) {
   SignalWatch signals;
   RunLog log(resolved.config, resolved.stages, mesh, others);
   const bool is_new = world.max(world.is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
-  std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(t, world);
+  std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(resolved.config, world);
   PreparedRun prepared = prepare_run(std::move(resolved), mesh.own(), world);
   if (others != nullptr) prepared.placement.others = describe_others(others->share_at_start());
   const std::string plan = plan_run(prepared, mesh);
@@ -237,12 +239,12 @@ int run_on(const Mesh& mesh, ResolvedRun resolved, OtherPrograms* others) {
   const auto trainer =
       all_or_none(world, [&] { return std::make_unique<Trainer>(prepared.config, mesh, data->stages().has_mixes()); });
   TrainState state;
-  const RunContext context{prepared, mesh, log, signals, *data, *trainer, state};
+  const RunContext context{prepared, mesh, log, signals, *data, *trainer, state, folder};
   Run run(context, signals);
   log.set_limits(limits_of_step(prepared.config, trainer->pass(/*training=*/true), mesh));
   if (prepared.resume_from.empty()) run.take_initial_values();
-  if (is_new) folder = open_folder(t, world);
-  run.start(folder.get(), plan, kept_gemms);
+  if (is_new) folder = open_folder(prepared.config, world);
+  run.start(plan, kept_gemms);
   return run.loop();
 }
 

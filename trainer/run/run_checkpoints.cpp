@@ -56,6 +56,7 @@ void RunCheckpoints::save(bool last) {
   const BestScore best = state.best;
   const bool is_best = std::exchange(best_is_new_, false);
   is_wanted_ = false;
+  run_.require_folder();
   finish();
   if (is_best || best.kept.contains(state.step)) state.best = best;
   const std::vector<int64_t> needed = needed_steps();
@@ -97,6 +98,7 @@ void RunCheckpoints::settle() {
 }
 
 std::string RunCheckpoints::newest_known_good() {
+  run_.require_folder();
   std::string good;
   all_or_none(run_.world(), [&] {
     if (run_.is_main_rank()) good = newest_whole_checkpoint_until(root_, run_.state.divergence.good_until);
@@ -121,6 +123,7 @@ bool RunCheckpoints::has(int64_t step) const {
 
 void RunCheckpoints::record_best(int64_t step) {
   const BestScore& best = run_.state.best;
+  run_.require_folder();
   all_or_none(run_.world(), [&] {
     if (best.step == step && run_.is_main_rank()) point_to(root_, "best", root_ + "/" + step_folder_name(step));
   });
@@ -132,7 +135,8 @@ void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
     part();
   } catch (const Error& e) {
     saved_at_ = -1;
-    run_.state.best = best_;  // a model that was not saved cannot be the best
+    run_.state.best = best_;                               // a model that was not saved cannot be the best
+    if (e.kind() == ErrorKind::io) run_.require_folder();  // names the cause of the failure
     if (e.kind() != ErrorKind::io || last) throw;
     retry_at_ = run_.state.seconds + kSecondsToRetry;
     run_.log.message(
@@ -144,6 +148,7 @@ void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
 // A thread of the main rank calls it once the new checkpoint is complete.
 void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until,
                           const std::vector<int64_t>& needed) {
+  run_.folder->require_own();
   point_to(root_, "latest", folder);
   if (is_best) point_to(root_, "best", folder);
   try {

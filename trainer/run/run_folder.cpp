@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,6 +11,7 @@
 
 #include "data/create_folder.h"
 #include "data/shards/manifest.h"
+#include "tensor/clock.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
@@ -27,6 +29,14 @@ FileDescriptor locked(const std::string& path) {
          fmt::format("another run is using {}: give a different train.output (or use srun --mpi=pmix under Slurm)",
                      fs::path(path).parent_path().string()));
   return file;  // not locked if the file system does not support locks
+}
+
+// Returns true if `path` is certain not to be the open file. False if the file system does not answer.
+bool is_other_file(const FileDescriptor& file, const std::string& path) {
+  struct stat own, now;
+  if (!file || fstat(file.get(), &own) != 0) return false;
+  if (stat(path.c_str(), &now) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return own.st_dev != now.st_dev || own.st_ino != now.st_ino;
 }
 
 void set_aside(const std::string& path) {
@@ -70,7 +80,28 @@ void RunFolder::require_visible(const std::string& path) {
                                        path));
 }
 
-void RunFolder::note_started() const { fs::remove(path_ + "/finished"); }
+void RunFolder::note_started() {
+  log_ = FileDescriptor(open(log().c_str(), O_RDONLY | O_CLOEXEC));
+  fs::remove(path_ + "/finished");
+}
+
+bool RunFolder::is_lost_now() const { return is_other_file(lock_, path_ + "/.lock") || is_other_file(log_, log()); }
+
+bool RunFolder::is_lost() {
+  constexpr double kSeconds = 1;  // because a network file system answers slowly
+  const double now = monotonic_seconds();
+  if (is_lost_ || now - looked_at_ < kSeconds) return is_lost_;
+  looked_at_ = now;
+  return is_lost_ = is_lost_now();
+}
+
+void RunFolder::require_own() const {
+  if (is_lost_now())
+    fail(ErrorKind::io, fmt::format("train.output: the folder {}, or a file in it, was removed or replaced during the "
+                                    "run, which therefore ends without saving; start it again, in a different folder "
+                                    "if another run uses this one",
+                                    path_));
+}
 
 void RunFolder::note_finished(int64_t step) const {
   write_file_atomically(path_ + "/finished", fmt::format("step {}\n", step));

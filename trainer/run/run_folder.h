@@ -22,6 +22,11 @@ class RunFolder {
   // True if a run in this folder would start from scratch, because of `fresh` or because checkpoints/ is missing.
   static bool would_begin(const std::string& path, bool fresh);
 
+  // True if .lock or log.jsonl is certainly no longer the file that the run opened, because the folder was removed or
+  // replaced. Looks at most once per second.
+  bool is_lost();
+  void require_own() const;  // looks now, and throws an Error of kind io if the folder is lost
+
   // Throws an Error of kind usage if this rank cannot see the folder that the main rank created.
   static void require_visible(const std::string& path);
 
@@ -29,12 +34,17 @@ class RunFolder {
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string tensorboard() const { return path_ + "/tensorboard"; }
   std::string config() const { return path_ + "/config.cfg"; }
-  void note_started() const;               // removes the file `finished` of an earlier start
+  void note_started();                     // removes the file `finished` of an earlier start; the log is open
   void note_finished(int64_t step) const;  // writes the file `finished`
 
  private:
+  bool is_lost_now() const;
+
   std::string path_;
-  FileDescriptor lock_;  // an flock, which is released when the process ends for any reason
+  bool is_lost_ = false;  // what is_lost() saw
+  double looked_at_ = 0;  // when it looked
+  FileDescriptor lock_;   // an flock, which is released when the process ends for any reason
+  FileDescriptor log_;    // keeps the log's inode number from being used again
 };
 
 }  // namespace weft

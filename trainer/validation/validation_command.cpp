@@ -64,7 +64,8 @@ void ValidationCommand::add(int64_t step, const std::vector<SetTexts>& texts) {
   queue(step);
   Job& job = jobs_.back();
   try {
-    fs::create_directories(folder_of(step));
+    fs::create_directory(folder_);  // not its parents, because a run must not create its removed folder again
+    fs::create_directory(folder_of(step));
     for (const SetTexts& set : texts) {
       write_lines(file(job, "source"), set.sources);
       write_lines(file(job, "hypothesis"), set.hypotheses);

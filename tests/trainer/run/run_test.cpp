@@ -373,14 +373,5 @@ TEST(Run, AStopAfterTheLastStepPutsOffItsValidationToo) {
   }
 }
 
-TEST(RunFolder, KeepsTheLogOfARunWhoseCheckpointsAreGone) {
-  const TemporaryFolder folder;
-  fs::create_directories(folder / "run");
-  write_file_atomically(folder / "run/log.jsonl", "{\"step\":7}\n");
-  const RunFolder run(folder / "run", /*fresh=*/false);
-  EXPECT_EQ(read_file(folder / "run/log.jsonl.old"), "{\"step\":7}\n");
-  EXPECT_FALSE(fs::exists(folder / "run/log.jsonl"));
-}
-
 }  // namespace
 }  // namespace weft::testing
