@@ -6,10 +6,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
+#include <memory>
+#include <optional>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "parallel/communicator.h"
 #include "tensor/clock.h"
@@ -24,6 +30,20 @@ constexpr milliseconds kLongestInterval{200};  // between two checks
 constexpr milliseconds kOthers{500};           // time for other ranks to write their reports
 constexpr milliseconds kFolder{3000};          // time to write and read reports, perhaps over the failed network
 constexpr int kMaxNamed = 16;                  // ranks in the message
+constexpr int kMostLimits = 10;                // how often a wait for a rank that works may exceed the limit
+constexpr double kLeastWork = 0.01;            // CPU seconds per second with which a process counts as working
+constexpr uint64_t kLeastBytes = 1 << 12;      // bytes read or written, more than the watchdog itself needs
+
+// Returns the result of `access`, or nullopt if the folder's file system does not respond. Its thread is left behind.
+std::optional<std::string> in_time(std::function<std::string()> access) {
+  auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(access));
+  std::future<std::string> result = task->get_future();
+  std::thread([task] { (*task)(); }).detach();
+  if (result.wait_for(kOthers + kFolder) != std::future_status::ready) return std::nullopt;
+  return result.get();
+}
+
+std::string alive_file(const std::string& folder, int rank) { return fmt::format("{}/rank-{}.alive", folder, rank); }
 
 }  // namespace
 
@@ -34,6 +54,10 @@ MpiWatchdog::~MpiWatchdog() {
   }
   closed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (num_shown_ == 0) return;
+  std::error_code ignored;
+  std::filesystem::remove(alive_file(folder_, rank_), ignored);
+  std::filesystem::remove(folder_, ignored);  // fails if it contains reports
 }
 
 void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
@@ -41,7 +65,9 @@ void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
   limit_ = longest;
   folder_ = folder;
   std::error_code ignored;
-  if (!folder_.empty()) std::filesystem::remove(file_of(rank_), ignored);  // of an earlier run
+  if (!folder_.empty())
+    for (const std::string& file : {file_of(rank_), alive_file(folder_, rank_)})
+      std::filesystem::remove(file, ignored);  // of an earlier run
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
@@ -62,15 +88,68 @@ void MpiWatchdog::end() {
 // Counts its own checks instead of reading a clock, because clocks advance while the process is suspended.
 void MpiWatchdog::run() {
   std::unique_lock lock(mutex_);
-  uint64_t looked_at = 0;  // the call that the last check saw
-  milliseconds waited{0};
+  uint64_t looked_at = 0;          // the call that the last check saw
+  bool waits = false;              // true if the last check saw this rank wait in the call
+  milliseconds lasted{0}, due{0};  // since the call began or ended; when to act next
+  std::string seen;                // work_of_ranks() earlier in this wait
   for (;;) {
     const milliseconds interval = std::clamp(limit_ / 8, milliseconds(1), kLongestInterval);
     if (closed_.wait_for(lock, interval, [&] { return closing_; })) return;
-    waited = waiting_ && looked_at == num_calls_ ? waited + interval : milliseconds(0);
-    looked_at = num_calls_;
-    if (waited > limit_) give_up();
+    const bool is_same = looked_at == num_calls_ && waits == waiting_;
+    looked_at = num_calls_, waits = waiting_;
+    const milliseconds between = waits ? limit_ / 2 : limit_ / 4;  // every wait sees numbers from two moments of work
+    if (!is_same) lasted = milliseconds(0), due = between, seen.clear();
+    lasted += is_same ? interval : milliseconds(0);
+    if (size_ == 1 || lasted <= due) continue;
+    due += between;
+    const std::string folder = folder_;
+    const milliseconds limit = limit_;
+    lock.unlock();  // because the folder may respond slowly
+    if (!waits) show_work(folder, limit / 4);
+    const std::string work = waits ? work_of_ranks(folder) : "";
+    lock.lock();
+    if (!waits || !waiting_ || looked_at != num_calls_) continue;
+    if (lasted > limit_ && (work == seen || lasted > kMostLimits * limit_)) give_up();
+    seen = work;
   }
+}
+
+MpiWatchdog::Work MpiWatchdog::work_of_process() {
+  Work work{.cpu_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC};
+  std::ifstream io("/proc/self/io");
+  std::string name;
+  for (uint64_t bytes = 0; io >> name >> bytes;)
+    if (name == "rchar:" || name == "wchar:") work.bytes += bytes;
+  return work;
+}
+
+// Counts if the process has worked in the last `interval`. A rank that hangs does not work.
+void MpiWatchdog::show_work(const std::string& folder, milliseconds interval) {
+  const Work now = work_of_process(), before = std::exchange(shown_, now);
+  const double least = kLeastWork * std::chrono::duration<double>(interval).count();
+  const bool works = now.cpu_seconds - before.cpu_seconds >= least || now.bytes - before.bytes >= kLeastBytes;
+  if (!works || folder.empty()) return;
+  in_time([folder, file = alive_file(folder, rank_), number = ++num_shown_] {
+    std::error_code ignored;
+    std::filesystem::create_directory(folder, ignored);  // not its parents: the run's folder may have been removed
+    std::ofstream(file) << number;
+    return "";
+  });
+}
+
+std::string MpiWatchdog::work_of_ranks(const std::string& folder) const {
+  if (folder.empty()) return "";
+  const auto numbers = in_time([folder, size = size_] {
+    std::string text;
+    for (int rank = 0; rank < size; ++rank) {
+      std::ifstream in(alive_file(folder, rank));
+      std::string number;
+      in >> number;
+      text += number + "\n";
+    }
+    return text;
+  });
+  return numbers.value_or("");
 }
 
 std::string MpiWatchdog::file_of(int rank) const { return fmt::format("{}/rank-{}.txt", folder_, rank); }
@@ -82,7 +161,7 @@ std::string MpiWatchdog::wait_text() const {
 // The first line describes the wait. The lines after it list earlier collectives, the latest first.
 void MpiWatchdog::write_report() const {
   std::error_code ignored;
-  std::filesystem::create_directories(folder_, ignored);
+  std::filesystem::create_directory(folder_, ignored);
   const std::string file = file_of(rank_), temporary = file + ".tmp";
   {
     std::ofstream out(temporary);
@@ -118,12 +197,8 @@ void MpiWatchdog::give_up() {
   std::string text = fmt::format("weft: {} for more than {:g} s (parallel.timeout)\n", wait_text(),
                                  std::chrono::duration<double>(limit_).count());
   if (!folder_.empty()) {
-    std::promise<std::string> promise;
-    std::future<std::string> reports = promise.get_future();
-    std::thread([this, &promise] { promise.set_value(exchange_reports()); }).detach();  // this process ends soon
-    const bool known = reports.wait_for(kOthers + kFolder) == std::future_status::ready;
-    text += known ? reports.get()
-                  : fmt::format("  {} does not respond, so it is unknown where the other ranks wait\n", folder_);
+    text += in_time([this] { return exchange_reports(); })  // this process ends soon
+                .value_or(fmt::format("  {} does not respond, so it is unknown where the other ranks wait\n", folder_));
   }
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -1,9 +1,12 @@
 // parallel/mpi/watchdog.h: runs a thread that ends this process when a wait for other ranks takes too long.
 //
-// MPI notices a rank that dies, but waits forever for one that hangs, is stopped or is cut off. When a wait exceeds the
-// limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, and gives the other ranks a moment
-// to do the same. It then prints where ranks wait and which ranks wrote nothing, and exits, even if the folder does not
-// respond. The launcher then ends the other ranks. Time during which this process is suspended does not count.
+// MPI notices a rank that dies, but waits forever for one that hangs, is stopped or is cut off. A rank that only takes
+// long, for example because its machine is busy, is none of these: while its process computes, reads or writes, it
+// counts in FOLDER/rank-N.alive. When a wait exceeds the limit and no rank has counted in the meantime, or when it
+// exceeds ten times the limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, and gives the
+// other ranks a moment to do the same. It then prints where ranks wait and which ranks wrote nothing, and exits, even
+// if the folder does not respond. The launcher then ends the other ranks. Time during which this process is suspended
+// does not count.
 #pragma once
 
 #include <array>
@@ -48,6 +51,8 @@ class MpiWatchdog {
   void begin(CollectiveCall call);
   void end();
   void run();
+  void show_work(const std::string& folder, std::chrono::milliseconds interval);
+  std::string work_of_ranks(const std::string& folder) const;  // the numbers in rank-N.alive, as text
   std::string wait_text() const;
   void write_report() const;
   std::string exchange_reports() const;
@@ -58,6 +63,14 @@ class MpiWatchdog {
   std::atomic<int64_t> step_ = -1;
   double begin_ = 0;  // start of this wait; used by the waiting thread
   double seconds_waited_ = 0;
+  struct Work {  // of this process since its start
+    double cpu_seconds = 0;
+    uint64_t bytes = 0;  // read and written
+  };
+  static Work work_of_process();
+  Work shown_;             // at the last call of show_work()
+  int64_t num_shown_ = 0;  // the number in rank-N.alive
+
   std::chrono::milliseconds limit_{};
   std::string folder_;
 

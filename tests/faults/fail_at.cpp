@@ -1,7 +1,7 @@
 // tests/faults/fail_at.cpp: preloaded into a program, lets chosen system calls on files below a folder fail.
-// WEFT_FAIL_AT=write:3:28:2 lets the third and the fourth write fail with error 28; error 0 is a short write or read.
-// WEFT_FAIL_BELOW is a part of the files' paths. The first failure is noted on standard error. Calls: open, read (and
-// pread), write, fsync, rename, symlink, close.
+// WEFT_FAIL_AT=write:3:28:2 lets the third and the fourth write fail with error 28; error 0 is a short write or read,
+// and error -500 only delays the call by 500 ms. WEFT_FAIL_BELOW is a part of the files' paths. The first failure is
+// noted on standard error. Calls: open, read (and pread), write, fsync, rename, symlink, close.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -46,7 +46,8 @@ bool fails(const char* call, File file) {
   if (number < choice.first || number >= choice.first + choice.times) return false;
   if (number == choice.first) dprintf(STDERR_FILENO, "fail_at: the call was made\n");
   errno = choice.error;
-  return true;
+  if (choice.error < 0) usleep(1000 * static_cast<useconds_t>(-choice.error));
+  return choice.error >= 0;
 }
 
 template <typename Function>

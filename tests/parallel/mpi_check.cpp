@@ -2,9 +2,11 @@
 // status 0 if all pass.
 //
 // With the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
-// With "stop FOLDER" it stops: the others must name it and end. With "apart FOLDER" no rank finds the
+// With "stop FOLDER" it stops, with "hang FOLDER" it only hangs: the others must name it and end. With "work FOLDER" it
+// works for longer than the limit: the others must wait for it. With "apart FOLDER" no rank finds the
 // others, nor with "folder-hangs FOLDER", where the folder blocks its users.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -15,6 +17,7 @@
 
 #include "communicator_cases.h"
 #include "parallel/mpi/session.h"
+#include "tensor/clock.h"
 
 namespace weft {
 namespace {
@@ -54,6 +57,26 @@ void stop_beside_waiting_ranks(const MpiSession& session, const std::string& fol
   world->max(1);
 }
 
+// The last rank computes for longer than the limit while the others wait.
+void work_beside_waiting_ranks(const MpiSession& session, const std::string& folder) {
+  constexpr double kLimit = 1;
+  const auto world = session.world();
+  world->limit_waits(kLimit, folder);
+  world->barrier();
+  const double begin = monotonic_seconds();
+  while (world->rank() == world->size() - 1 && monotonic_seconds() - begin < 2.5 * kLimit) continue;
+  world->barrier();
+  if (world->rank() == 0) fmt::print("the ranks have met\n");
+}
+
+void hang_beside_waiting_ranks(const MpiSession& session, const std::string& folder) {
+  const auto world = session.world();
+  world->limit_waits(0.3, folder);
+  world->barrier();
+  if (world->rank() == world->size() - 1) pause();
+  world->barrier();
+}
+
 void wait_apart(const MpiSession& session, const std::string& folder, bool folder_hangs) {
   if (folder_hangs) {  // whoever opens a pipe waits for the other end
     std::filesystem::create_directories(folder);
@@ -67,6 +90,8 @@ void wait_apart(const MpiSession& session, const std::string& folder, bool folde
 void check(const MpiSession& session, const std::vector<std::string>& args) {
   if (!args.empty() && args[0] == "fail") return fail_beside_waiting_ranks(session);
   if (args.size() == 2 && args[0] == "stop") return stop_beside_waiting_ranks(session, args[1]);
+  if (args.size() == 2 && args[0] == "work") return work_beside_waiting_ranks(session, args[1]);
+  if (args.size() == 2 && args[0] == "hang") return hang_beside_waiting_ranks(session, args[1]);
   if (args.size() == 2 && args[0] == "apart") return wait_apart(session, args[1], false);
   if (args.size() == 2 && args[0] == "folder-hangs") return wait_apart(session, args[1], true);
   count_waits(session);
