@@ -1,7 +1,8 @@
 // data/strict_json.h: parses JSON from untrusted or damaged files, with limits and one-line errors.
 //
-// It accepts at most 64 levels of nesting, and refuses duplicate keys in an object. Every failure throws an Error of
-// `kind` whose message starts with `what` (a path).
+// All JSON that is read from a file goes through this parser; bytes between ranks do not. It accepts at most 64 levels of
+// nesting, because nlohmann::json copies and compares values recursively, and refuses duplicate keys in an object. Every
+// failure throws an Error of `kind` whose message starts with `what` (a path).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

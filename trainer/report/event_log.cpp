@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <utility>
 
+#include "data/strict_json.h"
 #include "tensor/error.h"
 #include "trainer/report/log_record.h"
 
@@ -20,19 +20,11 @@ namespace {
 
 // Calls visit(record) for complete lines until visit() returns false. Returns the offset after the last accepted line.
 size_t visit_records(const std::string& path, const std::function<bool(nlohmann::json&&)>& visit) {
-  const auto cannot_read = [&] { fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno))); };
-  require_plain_log(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) cannot_read();
-  size_t begin = 0;
-  std::string line;
-  for (int64_t number = 1;; ++number) {
-    std::getline(file, line);
-    if (file.bad()) cannot_read();
-    if (file.eof()) return begin;
-    if (!visit(parse_record(line, path, number))) return begin;
-    begin += line.size() + 1;
-  }
+  LogLines lines(path);
+  if (!lines.is_open()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  size_t accepted = 0;
+  while (lines.next() && visit(lines.record())) accepted = lines.offset();
+  return accepted;
 }
 
 }  // namespace
@@ -66,19 +58,67 @@ void require_plain_log(const std::string& path) {
     fail(ErrorKind::io, fmt::format("{} is not a regular file", path));
 }
 
-nlohmann::json parse_record(std::string_view line, const std::string& path, int64_t number) {
-  nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+LogLines::LogLines(std::string path) : path_(std::move(path)) {
+  require_plain_log(path_);
+  file_.open(path_, std::ios::binary);
+}
+
+bool LogLines::next() {
+  if (!file_.is_open()) return false;
+  line_.clear();
+  char part[1 << 14];
+  do {
+    file_.clear();
+    file_.getline(part, sizeof part);  // sets failbit if the line has more bytes than `part`, and eofbit without '\n'
+    if (file_.bad()) fail(ErrorKind::io, fmt::format("cannot read {}: {}", path_, std::strerror(errno)));
+    line_.append(part, static_cast<size_t>(file_.gcount()));
+    if (line_.size() > kMaxLogLine) {
+      ++number_;
+      refuse(fmt::format("the line is longer than {} MiB", kMaxLogLine >> 20));
+    }
+  } while (file_.fail() && !file_.eof());
+  if (file_.eof()) return false;
+  line_.back() = '\n';  // gcount() counts the line end, which getline() replaces by a null character
+  offset_ += line_.size();
+  ++number_;
+  return true;
+}
+
+void LogLines::refuse(const std::string& reason) const {
+  fail(ErrorKind::data,
+       fmt::format("{}:{}: {}; move the damaged file away to continue without its records", path_, number_, reason));
+}
+
+nlohmann::json LogLines::record() const {
+  nlohmann::json record;
+  try {
+    record = parse_strict_json(line_, "the record", ErrorKind::data);
+  } catch (const Error& e) {
+    refuse(e.what());
+  }
   if (!record.is_object() || !record.value("step", nlohmann::json(0)).is_number_integer())
-    fail(ErrorKind::data,
-         fmt::format("{}:{}: not a record of a step; move the damaged file away to continue without its records", path,
-                     number));
+    refuse("not a record of a step");
   const auto schema = record.find("schema");
   if (schema != record.end() && *schema > kLogSchema)
     fail(
         ErrorKind::data,
         fmt::format("{}:{}: written by a later version of weft with schema {}, but this version reads schemas up to {}",
-                    path, number, printable(schema->dump()), kLogSchema));
+                    path_, number_, printable(schema->dump()), kLogSchema));
   return record;
+}
+
+bool LogLines::seek(const std::string& last, size_t offset, int64_t number) {
+  const auto go_to = [&](size_t place, int64_t lines) {
+    file_.clear();
+    file_.seekg(static_cast<std::streamoff>(place));
+    offset_ = place, number_ = lines;
+  };
+  if (!last.empty()) {
+    go_to(offset - last.size(), number - 1);
+    if (next() && line_ == last) return true;
+  }
+  go_to(0, 0);
+  return last.empty();
 }
 
 void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,7 +18,8 @@
 
 namespace weft {
 
-inline constexpr int64_t kLogSchema = 2;  // version of the records that this program writes
+inline constexpr int64_t kLogSchema = 2;                // version of the records that this program writes
+inline constexpr size_t kMaxLogLine = size_t{1} << 26;  // bytes of a line with its '\n'
 
 class EventLog {
  public:
@@ -37,13 +39,35 @@ class EventLog {
 };
 
 // Visits all complete records and ignores an incomplete last line. Throws an Error that names the line if a line is
-// damaged or has a later schema than kLogSchema.
+// damaged, longer than kMaxLogLine or nested too deeply (data/strict_json.h), or has a later schema than kLogSchema.
 void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit);
 std::vector<nlohmann::json> read_event_log(const std::string& path);
 
-void require_plain_log(const std::string& path);  // throws an Error if `path` exists but is not a regular file
-// Parses line `number` of `path`. Throws the same Errors as for_each_record().
-nlohmann::json parse_record(std::string_view line, const std::string& path, int64_t number);
+class LogLines {  // reads a log line by line
+ public:
+  explicit LogLines(std::string path);  // throws an Error if `path` exists but is not a regular file
+  bool is_open() const { return file_.is_open(); }
+
+  // Reads the next complete line. Returns false at the end of the log, and before a last line without '\n'. Throws an
+  // Error if the file cannot be read, or if the line is longer than kMaxLogLine.
+  bool next();
+  const std::string& line() const { return line_; }  // with '\n'
+  size_t offset() const { return offset_; }          // where the next line begins
+  nlohmann::json record() const;                     // parses the line; throws the same Errors as for_each_record()
+
+  // Continues after the line `last`, which is line `number` and ends at `offset`. If a different line is there, returns
+  // false and continues with the first line.
+  bool seek(const std::string& last, size_t offset, int64_t number);
+  int64_t number() const { return number_; }
+
+ private:
+  [[noreturn]] void refuse(const std::string& reason) const;
+
+  std::string path_, line_;
+  std::ifstream file_;
+  size_t offset_ = 0;
+  int64_t number_ = 0;  // of the line, from 1
+};
 
 // Returns the log after moving each score, which is logged later, into the record of its validation.
 std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log);

@@ -13,7 +13,7 @@ class LogFollower {
   explicit LogFollower(std::string path) : path_(std::move(path)) {}
 
   // Calls add(record) for each new record. If a resumed run has cut off the records that it repeats, calls clear() and
-  // then add() for the complete log. A log that does not exist yet is empty. Throws the Errors of read_event_log().
+  // then add() for the complete log. A log that does not exist yet is empty. Throws the Errors of for_each_record().
   void update(const std::function<void()>& clear, const std::function<void(const nlohmann::json&)>& add);
 
  private:

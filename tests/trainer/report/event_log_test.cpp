@@ -121,6 +121,28 @@ TEST_F(EventLogTest, NamesADamagedLine) {
   testing::expect_error([&] { read_event_log(path_); }, ErrorKind::data, {path_.string() + ":2: "});
 }
 
+TEST_F(EventLogTest, NamesALineThatIsTooLongOrNestedTooDeeply) {
+  const std::string open(100000, '['), close(100000, ']');
+  append("{\"step\":1}\n{\"step\":2,\"loss\":" + open + close + "}\n");
+  for (const auto& read : {+[](const std::string& path) { read_event_log(path); },
+                           +[](const std::string& path) { EventLog log(path, 5); }})
+    testing::expect_error([&] { read(path_); }, ErrorKind::data, {path_.string() + ":2: ", "nested too deeply"});
+  std::filesystem::resize_file(path_, 11);
+  append("{\"step\":2");  // and then null characters, without a line end
+  std::filesystem::resize_file(path_, 2 * kMaxLogLine);
+  testing::expect_error([&] { read_event_log(path_); }, ErrorKind::data,
+                        {path_.string() + ":2: ", "longer than 64 MiB"});
+}
+
+TEST_F(EventLogTest, ReadsALineThatIsLongerThanABuffer) {
+  for (const size_t length : {16'383, 16'384, 16'385, 100'000}) {
+    std::filesystem::remove(path_);
+    append("{\"step\":1}\n{\"text\":\"" + std::string(length - 11, 'x') + "\"}\n{\"step\":3}\n");
+    EXPECT_EQ(read_event_log(path_).size(), 3u) << length;
+    EXPECT_EQ(read_event_log(path_).at(1).at("text").get<std::string>().size(), length - 11);
+  }
+}
+
 TEST_F(EventLogTest, RefusesRecordsOfALaterSchema) {
   append("{\"step\":0,\"schema\":2}\n{\"step\":1}\n");
   EXPECT_EQ(read_event_log(path_).size(), 2u);

@@ -69,7 +69,14 @@ TEST(LogFollower, NamesADamagedLineAlsoInALogThatWasCut) {
   EXPECT_EQ(f.steps(), "1 2 ");
   std::filesystem::resize_file(f.path(), 11);
   f.append("nothing\n{\"step\":2}\n");
-  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: not a record of a step"});
+  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: the record is not valid JSON"});
+}
+
+TEST(LogFollower, NamesALineThatIsNestedTooDeeply) {
+  Follower f;
+  const std::string deep(100000, '[');
+  f.append("{\"step\":1}\n{\"step\":2,\"loss\":" + deep + std::string(deep.size(), ']') + "}\n");
+  expect_error([&] { f.steps(); }, ErrorKind::data, {f.path() + ":2: the record: the JSON is nested too deeply"});
 }
 
 TEST(LogFollower, RefusesAPipeWithoutReadingIt) {
