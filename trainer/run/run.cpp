@@ -65,6 +65,7 @@ void Run::start(const std::string& plan, const std::string& kept_gemms) {
   std::vector<std::string> changes;
   if (!resume_from.empty()) changes = checkpoints_.resume(resume_from);
   take_snapshot_of_data();
+  validator_.resume();  // removes texts of earlier starts before anything is written, because the disk may be full
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
     run_.log.open(*run_.folder, plan, run_.prepared.config_text, run_.state);
@@ -76,7 +77,6 @@ void Run::start(const std::string& plan, const std::string& kept_gemms) {
   for (const std::string& remark : validator_.remarks()) run_.log.message(remark);
   if (resume_from.empty()) return;
   checkpoints_.link_newest();
-  validator_.resume();
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
     for (const std::string& line : describe_resume(run_.prepared, run_.data.stages(), changes, run_.state))

@@ -2,6 +2,7 @@
 #include "trainer/validation/child_command.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -11,7 +12,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include "tensor/error.h"
 
@@ -20,6 +23,9 @@ namespace {
 
 constexpr int kNice = 10;
 constexpr int kReapTries = 100;  // tries after SIGKILL, 1 ms apart
+constexpr size_t kTail = 4096;   // bytes kept of the end of an output
+constexpr size_t kPart = 1 << 16;
+constexpr int kLastReads = 16;  // reads after the command's end, for what is still in the pipe
 
 // Standard input is a pipe from this process. When the pipe closes, `cat` ends and the shell kills the process group.
 constexpr char kWatchedCommand[] =
@@ -53,14 +59,22 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
+struct Pipe {
+  FileDescriptor read_end, write_end;
+
+  Pipe() {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) fail_to_start(errno);
+    read_end = FileDescriptor(ends[0]), write_end = FileDescriptor(ends[1]);
+  }
+};
+
 class SpawnSettings {
  public:
-  SpawnSettings(int input, const std::string& output, const std::string& error) {
+  SpawnSettings(const FileDescriptor& input, const FileDescriptor& output, const FileDescriptor& error) {
     posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, input, STDIN_FILENO);
-    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, output.c_str(), kFlags, 0666);
-    posix_spawn_file_actions_addopen(&actions_, STDERR_FILENO, error.c_str(), kFlags, 0666);
+    for (const auto& [from, to] : {std::pair{&input, STDIN_FILENO}, {&output, STDOUT_FILENO}, {&error, STDERR_FILENO}})
+      posix_spawn_file_actions_adddup2(&actions_, from->get(), to);
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 34)
     posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);  // closes MPI's sockets
@@ -99,13 +113,42 @@ void free_from_cores(pid_t process) {
 
 }  // namespace
 
-ChildCommand::ChildCommand(const std::string& command, const Environment& added, const std::string& output,
-                           const std::string& error) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) fail_to_start(errno);
-  const FileDescriptor read_end(ends[0]);
-  alive_ = FileDescriptor(ends[1]);
-  const SpawnSettings settings(read_end.get(), output, error);
+ssize_t ChildCommand::Stream::read() {
+  char part[kPart];
+  const ssize_t got = ::read(end.get(), part, sizeof part);
+  if (got > 0) tail.append(part, static_cast<size_t>(got));
+  if (tail.size() > kTail) tail.erase(0, tail.size() - kTail);
+  return got;
+}
+
+// Reads what the command prints until it has ended or `stop` closes, so that neither a disk nor memory can fill.
+void ChildCommand::read_until(const FileDescriptor& stop) {
+  Stream* const streams[] = {&output_, &error_};
+  pollfd ends[] = {{output_.end.get(), POLLIN, 0}, {error_.end.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}};
+  while ((ends[0].fd >= 0 || ends[1].fd >= 0) && ends[2].revents == 0) {
+    if (::poll(ends, std::size(ends), -1) < 0) continue;  // a signal
+    for (size_t i = 0; i < std::size(streams); ++i) {
+      if (ends[i].fd < 0 || ends[i].revents == 0) continue;
+      const ssize_t got = streams[i]->read();
+      if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) ends[i].fd = -1;  // poll() ignores it
+    }
+    usleep(1000);  // a command that prints without end must not take a core from training
+  }
+  for (Stream* stream : streams)
+    for (int i = 0; i < kLastReads && stream->read() > 0; ++i) continue;
+}
+
+ChildCommand::ChildCommand(const std::string& command, const Environment& added) {
+  Pipe input, output, error, stop;
+  for (const Pipe* pipe : {&output, &error}) fcntl(pipe->read_end.get(), F_SETFL, O_NONBLOCK);
+  const SpawnSettings settings(input.read_end, output.write_end, error.write_end);
+  alive_ = std::move(input.write_end), stop_ = std::move(stop.write_end);
+  output_.end = std::move(output.read_end), error_.end = std::move(error.read_end);
+  try {
+    reader_ = std::jthread([this, end = std::move(stop.read_end)] { read_until(end); });
+  } catch (const std::system_error& e) {
+    fail_to_start(e.code().value());
+  }
   std::vector<std::string> words{"sh", "-c", kWatchedCommand, "weft", command}, variables = environment_with(added);
   const int failure = posix_spawn(&process_, "/bin/sh", settings.actions(), settings.attributes(),
                                   pointers_to(words).data(), pointers_to(variables).data());
@@ -136,6 +179,8 @@ void ChildCommand::kill() {
   ::kill(-process_, SIGKILL);
   for (int i = 0; i < kReapTries && waitpid(process_, nullptr, WNOHANG) == 0; ++i) usleep(1000);
   process_ = -1;
+  stop_.reset();
+  reader_.join();
 }
 
 }  // namespace weft

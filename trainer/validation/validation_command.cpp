@@ -16,20 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTail = 4096;  // bytes read from the end of an output
 constexpr size_t kLongestQuoted = 200;
 
-std::string tail_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto size = static_cast<int64_t>(file.tellg());
-  std::string text(static_cast<size_t>(std::clamp<int64_t>(size, 0, kTail)), '\0');
-  file.seekg(size - std::ssize(text));
-  file.read(text.data(), std::ssize(text));
-  return std::string(trim(text));
-}
-
-std::string last_line_of(const std::string& path) {
-  const std::string text = tail_of(path);
+std::string last_line_of(std::string_view output) {
+  const std::string_view text = trim(output);
   return printable(text.substr(text.rfind('\n') + 1), kLongestQuoted);
 }
 
@@ -81,24 +71,22 @@ void ValidationCommand::add(int64_t step, const std::vector<SetTexts>& texts) {
 void ValidationCommand::start(Job& job) {
   for (const char* kind : {"source", "hypothesis", "reference"})
     if (!fs::exists(file(job, kind))) fail(ErrorKind::io, fmt::format("{} no longer exists", file(job, kind)));
-  child_.emplace(command_,
-                 ChildCommand::Environment{{"WEFT_SOURCE", file(job, "source")},
-                                           {"WEFT_HYPOTHESIS", file(job, "hypothesis")},
-                                           {"WEFT_REFERENCE", file(job, "reference")},
-                                           {"WEFT_SET", sets_[job.next_set]},
-                                           {"WEFT_STEP", std::to_string(job.step)}},
-                 file(job, "output"), file(job, "error"));
+  child_.emplace(command_, ChildCommand::Environment{{"WEFT_SOURCE", file(job, "source")},
+                                                     {"WEFT_HYPOTHESIS", file(job, "hypothesis")},
+                                                     {"WEFT_REFERENCE", file(job, "reference")},
+                                                     {"WEFT_SET", sets_[job.next_set]},
+                                                     {"WEFT_STEP", std::to_string(job.step)}});
 }
 
-double ValidationCommand::score_of(const Job& job, int status) const {
+double ValidationCommand::score_of(const ChildCommand& child, int status) {
   if (status != 0) {
-    const std::string said = last_line_of(file(job, "error"));
+    const std::string said = last_line_of(child.error());
     fail(ErrorKind::io, fmt::format("exit status {}{}{}", status, said.empty() ? "" : ": ", said));
   }
-  const auto number = number_at_end(tail_of(file(job, "output")));
+  const auto number = number_at_end(child.output());
   if (!number)
     fail(ErrorKind::io,
-         fmt::format("the output must end with a number, but ends with '{}'", last_line_of(file(job, "output"))));
+         fmt::format("the output must end with a number, but ends with '{}'", last_line_of(child.output())));
   return *number;
 }
 
@@ -110,11 +98,10 @@ std::optional<CommandScore> ValidationCommand::poll() {
     if (child_) {
       const std::optional<int> status = child_->poll();
       if (!status && child_->seconds() < limit_seconds_) return std::nullopt;
-      child_.reset();
       if (!status)
         fail(ErrorKind::io,
              fmt::format("killed after {} minutes, the limit of train.validate_command_minutes", limit_seconds_ / 60));
-      const double score = score_of(job, *status);
+      const double score = score_of(*child_, *status);
       const std::string& set = sets_[job.next_set];
       if (job.next_set == 0) job.result.scores["score"] = score;
       job.result.scores[validation_key(set, "score")] = score;
@@ -123,6 +110,7 @@ std::optional<CommandScore> ValidationCommand::poll() {
     job.result.failure =
         sets_[job.next_set].empty() ? e.what() : fmt::format("set {}: {}", sets_[job.next_set], e.what());
   }
+  child_.reset();
   if (job.result.failure.empty() && ++job.next_set < sets_.size()) return poll();
   const CommandScore result = std::move(job.result);
   jobs_.pop_front();

@@ -49,7 +49,7 @@ class ValidationCommand {
   std::string folder_of(int64_t step) const;
   std::string file(const Job& job, const char* kind) const;
   void start(Job& job);
-  double score_of(const Job& job, int status) const;
+  static double score_of(const ChildCommand& child, int status);
 
   const std::string folder_, command_;
   const double limit_seconds_;

@@ -18,16 +18,18 @@ namespace {
 class ChildCommandTest : public ::testing::Test {
  protected:
   ChildCommand start(const std::string& command, const ChildCommand::Environment& added = {}) const {
-    return ChildCommand(command, added, folder_ / "output", folder_ / "error");
+    return ChildCommand(command, added);
   }
-  int status_of(const std::string& command, const ChildCommand::Environment& added = {}) const {
+  int status_of(const std::string& command, const ChildCommand::Environment& added = {}) {
     ChildCommand child = start(command, added);
     for (;;) {
-      if (const std::optional<int> status = child.poll()) return *status;
+      if (const std::optional<int> status = child.poll()) {
+        output_ = child.output(), error_ = child.error();
+        return *status;
+      }
       std::this_thread::yield();
     }
   }
-  std::string text(const char* name) const { return read_file(folder_ / name); }
 
   // A named pipe. Opening it for reading waits for a writer.
   std::string make_pipe() const {
@@ -37,26 +39,42 @@ class ChildCommandTest : public ::testing::Test {
   }
 
   const TemporaryFolder folder_;
+  std::string output_, error_;  // of the last status_of()
 };
 
 TEST_F(ChildCommandTest, GivesItsOutputAndStatus) {
   EXPECT_EQ(status_of("echo 27.5; echo note >&2; exit 3"), 3);
-  EXPECT_EQ(text("output"), "27.5\n");
-  EXPECT_EQ(text("error"), "note\n");
+  EXPECT_EQ(output_, "27.5\n");
+  EXPECT_EQ(error_, "note\n");
   EXPECT_EQ(status_of("kill -TERM $$"), 128 + SIGTERM);
   EXPECT_EQ(status_of("no-such-program-at-all"), 127);
 }
 
+TEST_F(ChildCommandTest, KeepsOnlyTheEndOfALongOutput) {
+  EXPECT_EQ(status_of("yes 0.5 | head -c 3000000; echo 7"), 0);
+  EXPECT_TRUE(output_.ends_with("0.5\n7\n")) << output_;
+  EXPECT_EQ(output_.size(), 4096u);
+}
+
+TEST_F(ChildCommandTest, MayPrintWithoutEnd) {
+  ChildCommand child = start("echo at work >" + make_pipe() + "; yes >&2 & exec yes");
+  std::ifstream reader(folder_ / "pipe");
+  std::string line;
+  EXPECT_TRUE(std::getline(reader, line));
+  child.kill();
+  EXPECT_LE(child.output().size() + child.error().size(), 2 * 4096u);
+}
+
 TEST_F(ChildCommandTest, HasNoInput) {
   EXPECT_EQ(status_of("cat; echo end"), 0);
-  EXPECT_EQ(text("output"), "end\n");
+  EXPECT_EQ(output_, "end\n");
 }
 
 TEST_F(ChildCommandTest, SeesWhatIsAddedAndNothingOfMpi) {
   setenv("OMPI_WEFT_TEST", "1", 1);
   EXPECT_EQ(status_of("echo \"$WEFT_A|$OMPI_WEFT_TEST\"", {{"WEFT_A", "a b\"c"}}), 0);
   unsetenv("OMPI_WEFT_TEST");
-  EXPECT_EQ(text("output"), "a b\"c|\n");
+  EXPECT_EQ(output_, "a b\"c|\n");
 }
 
 TEST_F(ChildCommandTest, HasTheDefaultsOfSignals) {
@@ -90,7 +108,7 @@ TEST_F(ChildCommandTest, LeavesNothingBehindWhenItsShellEnds) {
 
 TEST_F(ChildCommandTest, EndsWhenItIsDestroyed) {
   std::optional<ChildCommand> child(std::in_place, "exec >" + make_pipe() + "; echo at work; tail -f /dev/null",
-                                    ChildCommand::Environment{}, folder_ / "output", folder_ / "error");
+                                    ChildCommand::Environment{});
   expect_end_of(folder_ / "pipe", [&] { child.reset(); });
 }
 

@@ -53,7 +53,8 @@ TEST_F(ValidationCommandTest, GetsTheTextsAndGivesItsNumber) {
   EXPECT_EQ(score.failure, "");
   EXPECT_EQ(score.step, 7);
   EXPECT_EQ(score.scores, (std::map<std::string, double>{{"score", 7}}));
-  EXPECT_EQ(read_file(folder_ / "validation/step-00000007/output"), "one eins eins|two zwo zwei| 7\n");
+  EXPECT_EQ(score_of(R"(cat "$WEFT_SOURCE" "$WEFT_HYPOTHESIS" "$WEFT_REFERENCE" | tr '\n' ' ')").failure,
+            "the output must end with a number, but ends with 'one two eins zwo eins zwei'");
 }
 
 TEST_F(ValidationCommandTest, RunsForEachSet) {
