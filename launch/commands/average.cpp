@@ -110,9 +110,10 @@ Leases best_of_run(const std::string& run, int64_t count) {
   std::optional<BestRule> rule = BestRule::read(state_of(checkpoints.front().folder).best.metric);
   if (!rule) rule = BestRule::read("loss");
   std::map<int64_t, double> scores;  // higher is better
-  for (const nlohmann::json& record : with_scores(read_event_log(log)))
+  for_each_scored_record(log, [&](const nlohmann::json& record) {
     if (const auto value = rule->value([&](const std::string& key) { return number_at(record, key); }))
       scores[record.at("step").get<int64_t>()] = *value;
+  });
   std::vector<std::tuple<double, std::string, CheckpointLease*>> scored;
   for (CheckpointLease& checkpoint : checkpoints)
     if (const auto found = scores.find(step_of_checkpoint(checkpoint.folder)); found != scores.end())

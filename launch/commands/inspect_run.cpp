@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <deque>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,79 +26,97 @@ namespace {
 
 constexpr size_t kLastRecords = 5;
 
-// Prints each of the last few steps as "step 1200  epoch 3  loss 3.1000  ...".
-void print_last_steps(const std::vector<nlohmann::json>& log) {
-  std::vector<const nlohmann::json*> records;
-  for (const nlohmann::json& record : log)
-    if (record.contains("loss")) records.push_back(&record);
-  for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
-    const auto value = [&](const char* name) { return number_or_0(*records[i], name); };
-    fmt::print("  step {:<8}  epoch {}  loss {:.4f}  nll {:.4f}  lr {:.2e}  grad {:.3f}\n", value("step"),
-               value("epoch"), value("loss"), value("nll"), value("lr"), value("grad_norm"));
+// Collects what the command shows of a log.
+class RunSummary {
+ public:
+  void add(nlohmann::json&& record) {
+    place_.pass(record);
+    if (is_validation(record)) return keep(std::move(record), validations_);
+    if (!record.contains("loss")) return;
+    if (const std::string now = text_at(record, "stage"); now != stage_)
+      stages_.emplace_back(number_or_0(record, "step"), stage_ = now);
+    keep(std::move(record), steps_);
   }
-}
 
-// Prints the first step of each data stage, and the epochs and losses of the mix's corpora at the last step.
-void print_stages_and_corpora(const std::vector<nlohmann::json>& log) {
-  std::string stage;
-  const nlohmann::json* last = nullptr;
-  for (const nlohmann::json& record : log) {
-    if (!record.contains("loss")) continue;
-    last = &record;
-    const std::string now = text_at(record, "stage");
-    if (now == stage) continue;
-    if (stage.empty()) fmt::print("\nstages\n");
-    fmt::print("  step {:<8}  {}\n", number_or_0(record, "step"), printable(now));
-    stage = now;
+  void print() const {
+    fmt::print("{} of training, {} target tokens\n", format_duration(place_.seconds),
+               format_count(place_.target_tokens));
+    fmt::print("\nlast steps\n");
+    print_last_steps();
+    if (!stages_.empty()) fmt::print("\nstages\n");
+    for (const auto& [step, name] : stages_) fmt::print("  step {:<8}  {}\n", step, printable(name));
+    if (!steps_.empty() && steps_.back().contains("epochs")) print_corpora(steps_.back());
+    fmt::print("\nlast validations\n");
+    for (const nlohmann::json& validation : validations_) print_validation(validation);
   }
-  if (last == nullptr || !last->contains("epochs")) return;
-  fmt::print("\ncorpora at the last step\n");
-  for (const auto& [folder, epoch] : numbers_in(*last, "epochs")) {
-    fmt::print("  {:<24}  epoch {:.0f}", printable(folder), epoch);
-    for (const auto& [corpus, nll] : numbers_in(*last, "corpus_nll"))
-      if (corpus == folder) fmt::print("  nll {:.6g}", nll);
-    fmt::print("\n");
-  }
-}
 
-// Prints each set of the last few validations as "step 1200  dev.loss 3.1  ...", without "dev." if the set has no name.
-void print_last_validations(const std::vector<nlohmann::json>& log) {
-  std::vector<const nlohmann::json*> records;
-  for (const nlohmann::json& record : log)
-    if (is_validation(record)) records.push_back(&record);
-  for (size_t i = records.size() - std::min(records.size(), kLastRecords); i < records.size(); ++i) {
-    for (const std::string& name : sets_of(*records[i])) {
-      fmt::print("  step {:<8}", number_or_0(*records[i], "step"));
-      const std::string signature = printable(text_at(*records[i], validation_key(name, kBleuSignature)));
+ private:
+  using Records = std::deque<nlohmann::json>;
+
+  static void keep(nlohmann::json&& record, Records& last) {
+    last.push_back(std::move(record));
+    if (last.size() > kLastRecords) last.pop_front();
+  }
+
+  void print_last_steps() const {  // as "step 1200  epoch 3  loss 3.1000  ..."
+    for (const nlohmann::json& step : steps_) {
+      const auto value = [&](const char* name) { return number_or_0(step, name); };
+      fmt::print("  step {:<8}  epoch {}  loss {:.4f}  nll {:.4f}  lr {:.2e}  grad {:.3f}\n", value("step"),
+                 value("epoch"), value("loss"), value("nll"), value("lr"), value("grad_norm"));
+    }
+  }
+
+  static void print_corpora(const nlohmann::json& step) {
+    fmt::print("\ncorpora at the last step\n");
+    for (const auto& [folder, epoch] : numbers_in(step, "epochs")) {
+      fmt::print("  {:<24}  epoch {:.0f}", printable(folder), epoch);
+      for (const auto& [corpus, nll] : numbers_in(step, "corpus_nll"))
+        if (corpus == folder) fmt::print("  nll {:.6g}", nll);
+      fmt::print("\n");
+    }
+  }
+
+  // Prints a line per set, as "step 1200  dev.loss 3.1  ...", without "dev." if the set has no name.
+  static void print_validation(const nlohmann::json& validation) {
+    for (const std::string& name : sets_of(validation)) {
+      fmt::print("  step {:<8}", number_or_0(validation, "step"));
+      const std::string signature = printable(text_at(validation, validation_key(name, kBleuSignature)));
       for (const ValidationMetric& metric : kValidationMetrics) {
-        const auto value = number_at(*records[i], validation_key(name, metric.key));
+        const auto value = number_at(validation, validation_key(name, metric.key));
         if (value) fmt::print("  {}{}{}", printable(name), name.empty() ? "" : ".", worded(metric, *value, signature));
       }
       fmt::print("\n");
     }
   }
+
+  RunPlace place_;
+  std::string stage_;
+  std::vector<std::pair<double, std::string>> stages_;  // each with its first step
+  Records steps_, validations_;                         // the last few
+};
+
+std::vector<std::string> drawn_names(const RunView& view) {
+  if (!view.chart) return {};
+  std::vector<std::string> names = split_at_commas(view.curve.empty() ? "loss,bleu" : view.curve);
+  if (names.size() > 2) fail(ErrorKind::usage, "--curve names too many values: --chart can draw at most two curves");
+  return names;
 }
 
-std::string chart_of(const std::vector<nlohmann::json>& log, const RunView& view) {
-  std::vector<ChartSeries> series;
-  const auto add = [&](const std::string& key, const std::string& label) {
-    series.push_back(curve_of(log, key, view.over));
-    series.back().name = label;
-  };
-  if (view.curve.empty()) {
-    add("loss", "loss");
-    add("bleu", "BLEU");
-  } else {
-    std::set<std::string> known;
-    for (const std::string& name : drawable_names(log)) known.insert(printable(name));
-    for (const std::string& name : split_at_commas(view.curve)) {
-      if (!known.contains(printable(name)))
-        fail(ErrorKind::usage, fmt::format("--curve {} is not in the log, which contains only the values {}",
-                                           printable(name), fmt::join(known, ", ")));
-      add(name, name);
-    }
+void require_known(const std::string& name, const std::string& log) {
+  std::set<std::string> known;
+  for_each_scored_record(log, [&](const nlohmann::json& record) {
+    for (const auto& [key, value] : drawable_numbers(record)) known.insert(printable(key));
+  });
+  if (!known.contains(printable(name)))
+    fail(ErrorKind::usage, fmt::format("--curve {} is not in the log, which contains only the values {}",
+                                       printable(name), fmt::join(known, ", ")));
+}
+
+std::string chart_of(std::vector<ChartSeries> series, const RunView& view, const std::string& log) {
+  for (ChartSeries& curve : series) {
+    if (!view.curve.empty() && curve.points.empty()) require_known(curve.name, log);
+    if (view.curve.empty() && curve.name == "bleu") curve.name = "BLEU";
   }
-  if (series.size() > 2) fail(ErrorKind::usage, "--curve names too many values: --chart can draw at most two curves");
   const char* const axis = view.over == CurveAxis::tokens  ? "target tokens"
                            : view.over == CurveAxis::hours ? "hours of steps"
                                                            : "step";
@@ -129,7 +148,13 @@ void inspect_checkpoint(const std::string& folder) {
 }
 
 void inspect_run(const std::string& folder, const RunView& view) {
-  const std::vector<nlohmann::json> log = with_scores(read_event_log(folder + "/log.jsonl"));
+  const std::string log = folder + "/log.jsonl";
+  RunSummary summary;
+  LogCurves curves(drawn_names(view), view.over);
+  for_each_scored_record(log, [&](nlohmann::json&& record) {
+    if (view.chart) curves.add(record);
+    summary.add(std::move(record));
+  });
   const std::string checkpoints = folder + "/checkpoints";
   const auto named = [&](const char* link) {
     const std::optional<std::string> name = pointed_at(checkpoints, link);
@@ -137,15 +162,8 @@ void inspect_run(const std::string& folder, const RunView& view) {
     return *name + (std::filesystem::exists(checkpoints + "/" + *name) ? "" : " (missing)");
   };
   fmt::print("run {}: latest checkpoint {}, best {}\n", folder, named("latest"), named("best"));
-  RunPlace end;
-  for (const nlohmann::json& record : log) end.pass(record);
-  fmt::print("{} of training, {} target tokens\n", format_duration(end.seconds), format_count(end.target_tokens));
-  fmt::print("\nlast steps\n");
-  print_last_steps(log);
-  print_stages_and_corpora(log);
-  fmt::print("\nlast validations\n");
-  print_last_validations(log);
-  if (view.chart) fmt::print("\n{}", chart_of(log, view));
+  summary.print();
+  if (view.chart) fmt::print("\n{}", chart_of(curves.take(), view, log));
 }
 
 }  // namespace weft

@@ -20,16 +20,19 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBytesThatTell = 256;  // bytes at the start of a file that show its kind
 
-std::vector<PageRun> read_runs(const std::vector<std::string>& folders) {
+std::string log_of(const std::string& folder) { return (fs::path(folder) / "log.jsonl").string(); }
+
+std::vector<PageRun> open_runs(const std::vector<std::string>& folders) {
   const std::vector<std::string> names = distinct_names(folders);
   std::vector<PageRun> runs;
   for (size_t i = 0; i < folders.size(); ++i) {
     if (std::ranges::count(names, names[i]) > 1) fail(ErrorKind::usage, fmt::format("{} is given twice", folders[i]));
     const fs::path folder = folders[i], config = folder / "config.cfg";
+    const std::string log = log_of(folders[i]);
     runs.push_back({.name = names[i],
                     .config = fs::exists(config) ? read_file(config) : "",
-                    .log = read_event_log(folder / "log.jsonl")});
-    if (runs.back().log.empty())
+                    .log = [log](const RecordVisitor& visit) { for_each_scored_record(log, visit); }});
+    if (!LogLines(log).next())
       fail(ErrorKind::usage, fmt::format("the log of {} has no step yet, so there is nothing to show", folders[i]));
   }
   return runs;
@@ -72,14 +75,14 @@ void write_views_of_runs(const std::vector<std::string>& folders, const RunView&
   if (!view.html.empty()) require_replaceable_page(view.html);
   const std::vector<std::string> folders_to_write = folders_of_events(folders, view.tensorboard);
   for (const std::string& folder : folders_to_write) require_no_folder_of_a_run(folder);
-  const std::vector<PageRun> runs = read_runs(folders);
+  const std::vector<PageRun> runs = open_runs(folders);
   if (!view.html.empty()) {
     write_file_atomically(view.html, run_page(runs));
     fmt::print("{}: curves, samples and configurations; open it in a browser\n", view.html);
   }
   for (size_t i = 0; i < folders_to_write.size(); ++i) {
     TensorBoardLog events(folders_to_write[i], runs[i].config);
-    for (const nlohmann::json& record : runs[i].log) events.write(record);
+    for_each_record(log_of(folders[i]), [&](const nlohmann::json& record) { events.write(record); });
     events.flush();
     fmt::print("{}: events; show them with: tensorboard --logdir {}\n", folders_to_write[i], view.tensorboard);
   }

@@ -19,7 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxPoints = 2000;
+constexpr size_t kMaxPoints = 2000;  // of a curve of steps; even
+constexpr size_t kMaxTexts = 200;    // validations with samples and attention; even, so that the last keeps its texts
 
 Json number_of(const nlohmann::json& record, const std::string& key) {  // null if the record lacks it
   const auto value = number_at(record, key);
@@ -30,58 +31,79 @@ Json json_of(const RunPlace& place) {
   return {{"step", place.step}, {"tokens", place.target_tokens}, {"hours", place.seconds / 3600}};
 }
 
-struct Mean {  // a mean of successive numbers
+struct Mean {
   double sum = 0;
   int64_t count = 0;
 
-  void add(double value) { sum += value, ++count; }
-  Json take_mean() {
-    const Json mean = count > 0 ? Json(sum / static_cast<double>(count)) : Json();
-    *this = Mean();
-    return mean;
+  void add(const Mean& other) { sum += other.sum, count += other.count; }
+  Json value() const { return count > 0 ? Json(sum / static_cast<double>(count)) : Json(); }
+};
+
+constexpr const char* kCurves[] = {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu", "roofline"};
+
+struct StepGroup {  // neighboring steps, which are one point of a curve
+  int64_t steps = 0;
+  RunPlace last;
+  std::map<std::string, Mean> numbers, corpora;  // by key of the record, and by folder of the corpus
+
+  void add(const StepGroup& next) {
+    steps += next.steps, last = next.last;
+    for (const auto& [key, mean] : next.numbers) numbers[key].add(mean);
+    for (const auto& [folder, mean] : next.corpora) corpora[folder].add(mean);
   }
 };
 
-// Collects the curves of training steps. Each group of neighboring steps becomes one point.
+// Collects the curves of training steps. When a run has too many groups, two neighbors become one.
 class StepCurves {
  public:
-  explicit StepCurves(size_t steps) : group_((steps + kMaxPoints - 1) / kMaxPoints) {}
-
   void add(const nlohmann::json& record, const RunPlace& place) {
+    StepGroup step{.steps = 1, .last = place};
     for (const char* key : kCurves)
-      if (const auto value = number_at(record, key)) numbers_[key].add(*value);
-    for (const auto& [folder, nll] : numbers_in(record, "corpus_nll")) corpora_[folder].add(nll);
-    last_ = place;
-    if (++steps_ == group_) close();
+      if (const auto value = number_at(record, key)) step.numbers[key] = {*value, 1};
+    for (const auto& [folder, nll] : numbers_in(record, "corpus_nll")) step.corpora[folder] = {nll, 1};
+    if (groups_.empty() || groups_.back().steps == group_) {
+      if (groups_.size() == kMaxPoints) halve();
+      groups_.emplace_back();
+    }
+    groups_.back().add(step);
   }
-  Json finish() {
-    if (steps_ > 0) close();
-    return std::move(curves_);
+
+  Json to_json() const {
+    Json curves = {
+        {"step", Json::array()}, {"tokens", Json::array()}, {"hours", Json::array()}, {"corpora", Json::object()}};
+    RunPlace before;
+    for (const StepGroup& group : groups_) {
+      const Json place = json_of(group.last);
+      for (const auto& [axis, value] : place.items()) curves[axis].push_back(value);
+      for (const char* key : kCurves) curves[key].push_back(mean_in(group.numbers, key));
+      const double seconds = group.last.seconds - before.seconds;
+      curves["speed"].push_back(seconds > 0 ? Json((group.last.target_tokens - before.target_tokens) / seconds)
+                                            : Json());
+      for (const auto& [folder, mean] : group.corpora) curves["corpora"][folder];
+      before = group.last;
+    }
+    for (auto& [folder, curve] : curves["corpora"].items())  // a corpus of a later stage lacks the first points
+      for (const StepGroup& group : groups_) curve.push_back(mean_in(group.corpora, folder));
+    return curves;
   }
 
  private:
-  void close() {
-    const Json axes = json_of(last_);
-    for (const auto& [axis, value] : axes.items()) curves_[axis].push_back(value);
-    for (const char* key : kCurves) curves_[key].push_back(numbers_[key].take_mean());
-    for (auto& [folder, mean] : corpora_) {
-      Json& curve = curves_["corpora"][folder];
-      while (curve.size() + 1 < curves_["step"].size()) curve.push_back(nullptr);  // only a later stage uses the corpus
-      curve.push_back(mean.take_mean());
-    }
-    const double seconds = last_.seconds - first_.seconds;
-    curves_["speed"].push_back(seconds > 0 ? Json((last_.target_tokens - first_.target_tokens) / seconds) : Json());
-    first_ = last_, steps_ = 0;
+  static Json mean_in(const std::map<std::string, Mean>& means, const std::string& key) {
+    const auto found = means.find(key);
+    return found == means.end() ? Json() : found->second.value();
   }
 
-  static constexpr const char* kCurves[] = {"loss", "nll", "lr", "grad_norm", "fill", "waiting", "mfu", "roofline"};
+  void halve() {
+    for (size_t i = 0; i < kMaxPoints / 2; ++i) {
+      if (i > 0) groups_[i] = std::move(groups_[2 * i]);
+      groups_[i].add(groups_[2 * i + 1]);
+    }
+    groups_.resize(kMaxPoints / 2);
+    group_ *= 2;
+  }
 
-  const size_t group_;
-  size_t steps_ = 0;
-  RunPlace first_, last_;
-  std::map<std::string, Mean> numbers_, corpora_;
-  Json curves_ = {
-      {"step", Json::array()}, {"tokens", Json::array()}, {"hours", Json::array()}, {"corpora", Json::object()}};
+  int64_t group_ = 1;  // steps of a group
+  std::vector<StepGroup> groups_;
 };
 
 Json samples_of(const nlohmann::json& record) {
@@ -153,42 +175,68 @@ Json ranks_of(const std::map<int64_t, RankTime>& ranks, const Json& hosts) {  //
   return all;
 }
 
-Json run_of(const PageRun& run) {
-  const auto steps = std::ranges::count_if(run.log, [](const auto& record) { return record.contains("loss"); });
-  StepCurves curves(static_cast<size_t>(steps));
-  Json starts = Json::array(), validations = Json::array(), rollbacks = Json::array(), stages = Json::array();
-  std::map<int64_t, RankTime> ranks;
-  std::string plan, stage;
-  RunPlace place;
-  for (const nlohmann::json& record : with_scores(run.log)) {
-    const RunPlace before = place;
-    place.pass(record);
+class RunData {  // collects the records of a run's log
+ public:
+  void add(const nlohmann::json& record) {
+    const RunPlace before = place_;
+    place_.pass(record);
     if (record.contains("schema")) {
-      starts.push_back(start_of(record, place));
-      plan = text_at(record, "plan");
+      starts_.push_back(start_of(record, place_));
+      plan_ = text_at(record, "plan");
     } else if (record.contains("loss")) {
-      curves.add(record, place);
-      if (const std::string now = text_at(record, "stage"); now != stage) {
-        stages.push_back(json_of(before));
-        stages.back()["name"] = stage = now;
-        stages.back()["time"] = number_of(record, "time");
-      }
-      if (const auto rank = integer_at(record, "slowest_rank")) {
-        RankTime& time = ranks[*rank];
-        ++time.slowest, time.waiting += number_or_0(record, "waiting");
-      }
+      add_step(record, before);
     } else if (is_validation(record)) {
-      validations.push_back(validation_of(record, place));
+      validations_.push_back(validation_of(record, place_));
+      with_texts_.push_back(validations_.size() - 1);
+      if (with_texts_.size() > kMaxTexts) drop_texts();
     } else if (record.contains("rolled_back_to")) {
-      rollbacks.push_back(json_of(place));
-      rollbacks.back()["back_to"] = number_of(record, "rolled_back_to");
-      rollbacks.back()["time"] = number_of(record, "time");
+      rollbacks_.push_back(json_of(place_));
+      rollbacks_.back()["back_to"] = number_of(record, "rolled_back_to");
+      rollbacks_.back()["time"] = number_of(record, "time");
     }
   }
-  const Json hosts = starts.empty() ? Json::array() : starts.back()["hosts"];
-  return {{"name", run.name},         {"config", run.config},       {"plan", plan},
-          {"steps", curves.finish()}, {"validations", validations}, {"starts", starts},
-          {"rollbacks", rollbacks},   {"stages", stages},           {"ranks", ranks_of(ranks, hosts)}};
+
+  Json to_json(const PageRun& run) const {
+    const Json hosts = starts_.empty() ? Json::array() : starts_.back()["hosts"];
+    return {{"name", run.name},           {"config", run.config},        {"plan", plan_},
+            {"steps", curves_.to_json()}, {"validations", validations_}, {"starts", starts_},
+            {"rollbacks", rollbacks_},    {"stages", stages_},           {"ranks", ranks_of(ranks_, hosts)}};
+  }
+
+ private:
+  void add_step(const nlohmann::json& record, const RunPlace& before) {
+    curves_.add(record, place_);
+    if (const std::string now = text_at(record, "stage"); now != stage_) {
+      stages_.push_back(json_of(before));
+      stages_.back()["name"] = stage_ = now;
+      stages_.back()["time"] = number_of(record, "time");
+    }
+    if (const auto rank = integer_at(record, "slowest_rank")) {
+      RankTime& time = ranks_[*rank];
+      ++time.slowest, time.waiting += number_or_0(record, "waiting");
+    }
+  }
+
+  void drop_texts() {  // of every second validation; the first and the last keep theirs
+    for (size_t i = 1; i < with_texts_.size(); ++i) {
+      Json& dropped = validations_[with_texts_[i]];
+      dropped["samples"] = Json::array(), dropped["attention"] = Json();
+      with_texts_.erase(with_texts_.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+
+  RunPlace place_;
+  StepCurves curves_;
+  std::string plan_, stage_;
+  std::map<int64_t, RankTime> ranks_;
+  std::vector<size_t> with_texts_;  // indices of validations
+  Json starts_ = Json::array(), validations_ = Json::array(), rollbacks_ = Json::array(), stages_ = Json::array();
+};
+
+Json run_of(const PageRun& run) {
+  RunData data;
+  run.log([&](const nlohmann::json& record) { data.add(record); });
+  return data.to_json(run);
 }
 
 // Returns no options if the file is damaged, because the page then shows the file only as text.

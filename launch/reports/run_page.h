@@ -4,18 +4,22 @@
 // the HTML frame are in launch/reports/run_page/.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "trainer/report/event_log.h"
+
 namespace weft {
 
 struct PageRun {
-  std::string name, config;         // config is the text of config.cfg
-  std::vector<nlohmann::json> log;  // docs/formats/log-format.md
+  std::string name, config;                       // config is the text of config.cfg
+  std::function<void(const RecordVisitor&)> log;  // calls for_each_scored_record()
 };
 
-// Returns the data of the page. Runs of more than 2,000 steps are reduced to means of neighboring steps.
+// Returns the data of the page. Its size is bounded for runs of any length: more than 2,000 steps are reduced to means
+// of neighboring steps, and if there are more than 200 validations, some of them are without samples and attention.
 nlohmann::ordered_json run_page_data(const std::vector<PageRun>& runs);
 
 std::string run_page(const std::vector<PageRun>& runs);

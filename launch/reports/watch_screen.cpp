@@ -211,13 +211,14 @@ void WatchedLog::add(const nlohmann::json& record) {
   const double step = number_or_nan(record, "step");
   if (is_validation(record)) {
     validations.push_back(record);
-    if (record.contains("bleu")) bleu.points.emplace_back(step, number_or_nan(record, "bleu"));
+    for (const char* texts : {"samples", "attention"}) validations.back().erase(texts);  // of any size, and not shown
+    if (record.contains("bleu")) bleu.add(step, number_or_nan(record, "bleu"));
   } else if (has_score(record) && std::isfinite(step)) {
     for (nlohmann::json& validation : validations) add_scores(record, validation);
   } else if (record.contains("loss") && std::isfinite(step)) {
     steps.push_back(record);
     if (steps.size() > kRecentSteps) steps.pop_front();
-    loss.points.emplace_back(step, number_or_nan(record, "loss"));
+    loss.add(step, number_or_nan(record, "loss"));
     seconds += number_or_0(record, "seconds");
     if (const std::string now = text_at(record, "stage"); now != stage)
       stage = now, stage_since = integer_at(record, "step").value_or(0);

@@ -9,8 +9,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
+#include "tests/trainer/report/read_event_log.h"
 #include "trainer/config/config_text.h"
-#include "trainer/report/event_log.h"
 #include "trainer/run/run.h"
 
 namespace weft::testing {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
@@ -169,7 +170,33 @@ std::string horizontal_axis(const std::string& name, const Plot& plot, int colum
                      columns - static_cast<int>(first.size()));
 }
 
+constexpr size_t kMaxPoints = 4096, kColumns = kMaxPoints / 4;  // more columns than a wide terminal has dots
+
+// Divides the points into columns of equal width. Returns the lowest and the highest point of each column, between the
+// first and the last point.
+Points thinned_out(const Points& points) {
+  const double from = points.front().first, width = points.back().first - from;
+  const auto column = [&](const auto& p) { return width > 0 ? std::floor((p.first - from) / width * kColumns) : 0; };
+  Points kept{points.front()};
+  const auto last = std::prev(points.end());
+  for (auto begin = std::next(points.begin()); begin != last;) {
+    const auto end = std::find_if(begin, last, [&](const auto& p) { return column(p) != column(*begin); });
+    const auto [low, high] = std::minmax_element(begin, end, [](auto& a, auto& b) { return a.second < b.second; });
+    kept.push_back(*std::min(low, high));
+    if (low != high) kept.push_back(*std::max(low, high));
+    begin = end;
+  }
+  kept.push_back(*last);
+  return kept;
+}
+
 }  // namespace
+
+void ChartSeries::add(double x, double y) {
+  if (!is_drawable(x) || !is_drawable(y)) return;
+  if (points.size() >= kMaxPoints) points = thinned_out(points);
+  points.emplace_back(x, y);
+}
 
 std::string draw_chart(const std::vector<ChartSeries>& series, const ChartOptions& options) {
   require(series.size() <= 2, ErrorKind::internal, "a chart has at most two series");

@@ -10,6 +10,10 @@ namespace weft {
 struct ChartSeries {
   std::string name;                               // "loss"
   std::vector<std::pair<double, double>> points;  // x, for example the step, and y; sorted by x
+
+  // Adds a point to the right of the others, unless no chart can show it. A long series is thinned out to the lowest
+  // and the highest point of each of many columns, and its ends, so that its chart keeps all extremes.
+  void add(double x, double y);
 };
 
 struct ChartOptions {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -25,6 +26,19 @@ size_t visit_records(const std::string& path, const std::function<bool(nlohmann:
   size_t accepted = 0;
   while (lines.next() && visit(lines.record())) accepted = lines.offset();
   return accepted;
+}
+
+// Returns the records that contain only scores, by step. Other lines are not parsed, which would double the time.
+std::map<int64_t, nlohmann::json> scores_in(const std::string& path) {
+  std::map<int64_t, nlohmann::json> scores;
+  LogLines lines(path);
+  while (lines.next()) {
+    if (lines.line().find("score\"") == std::string::npos) continue;
+    nlohmann::json record = lines.record();
+    const auto step = record.value("step", int64_t{-1});
+    if (has_score(record)) scores[step] = std::move(record);
+  }
+  return scores;
 }
 
 }  // namespace
@@ -121,17 +135,21 @@ bool LogLines::seek(const std::string& last, size_t offset, int64_t number) {
   return last.empty();
 }
 
-void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit) {
+void for_each_record(const std::string& path, const RecordVisitor& visit) {
   visit_records(path, [&](nlohmann::json&& record) {
     visit(std::move(record));
     return true;
   });
 }
 
-std::vector<nlohmann::json> read_event_log(const std::string& path) {
-  std::vector<nlohmann::json> records;
-  for_each_record(path, [&](nlohmann::json&& record) { records.push_back(std::move(record)); });
-  return records;
+void for_each_scored_record(const std::string& path, const RecordVisitor& visit) {
+  const std::map<int64_t, nlohmann::json> scores = scores_in(path);
+  for_each_record(path, [&](nlohmann::json&& record) {
+    if (has_score(record)) return;
+    if (const auto found = scores.find(record.value("step", int64_t{0})); found != scores.end())
+      add_scores(found->second, record);
+    visit(std::move(record));
+  });
 }
 
 bool has_score(const nlohmann::json& record) { return record.contains("score") && !is_validation(record); }
@@ -143,13 +161,6 @@ bool add_scores(const nlohmann::json& scores, nlohmann::json& validation) {
   for (const auto& [key, value] : scores.items())
     if (is_score_key(key)) validation[key] = value;
   return true;
-}
-
-std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log) {
-  for (size_t i = 0; i < log.size(); ++i)
-    for (size_t before = has_score(log[i]) ? i : 0; before > 0 && !add_scores(log[i], log[before - 1]);) --before;
-  std::erase_if(log, has_score);
-  return log;
 }
 
 }  // namespace weft

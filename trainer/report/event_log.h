@@ -21,6 +21,8 @@ namespace weft {
 inline constexpr int64_t kLogSchema = 2;                // version of the records that this program writes
 inline constexpr size_t kMaxLogLine = size_t{1} << 26;  // bytes of a line with its '\n'
 
+using RecordVisitor = std::function<void(nlohmann::json&&)>;
+
 class EventLog {
  public:
   // Opens or creates `path` for appending. Truncates the log before the first line that is incomplete or that the run
@@ -40,8 +42,11 @@ class EventLog {
 
 // Visits all complete records and ignores an incomplete last line. Throws an Error that names the line if a line is
 // damaged, longer than kMaxLogLine or nested too deeply (data/strict_json.h), or has a later schema than kLogSchema.
-void for_each_record(const std::string& path, const std::function<void(nlohmann::json&&)>& visit);
-std::vector<nlohmann::json> read_event_log(const std::string& path);
+void for_each_record(const std::string& path, const RecordVisitor& visit);
+// The same, but each score, which is logged later, is visited in the record of its validation.
+void for_each_scored_record(const std::string& path, const RecordVisitor& visit);
+
+void require_plain_log(const std::string& path);  // throws an Error if `path` exists but is not a regular file
 
 class LogLines {  // reads a log line by line
  public:
@@ -69,8 +74,6 @@ class LogLines {  // reads a log line by line
   int64_t number_ = 0;  // of the line, from 1
 };
 
-// Returns the log after moving each score, which is logged later, into the record of its validation.
-std::vector<nlohmann::json> with_scores(std::vector<nlohmann::json> log);
 bool has_score(const nlohmann::json& record);  // true if the record contains only scores
 // Returns whether `validation` is the record of a validation at the step of `scores`, and if so, adds `scores` to it.
 bool add_scores(const nlohmann::json& scores, nlohmann::json& validation);

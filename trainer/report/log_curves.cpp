@@ -45,22 +45,15 @@ std::vector<std::pair<std::string, double>> drawable_numbers(const nlohmann::jso
   return numbers;
 }
 
-std::vector<std::string> drawable_names(const std::vector<nlohmann::json>& log) {
-  std::set<std::string> names;
-  for (const nlohmann::json& record : log)
-    for (auto& [name, value] : drawable_numbers(record)) names.insert(name);
-  return {names.begin(), names.end()};
+LogCurves::LogCurves(const std::vector<std::string>& names, CurveAxis axis) : axis_(axis) {
+  for (const std::string& name : names) series_.push_back({.name = name, .points = {}});
 }
 
-ChartSeries curve_of(const std::vector<nlohmann::json>& log, const std::string& name, CurveAxis axis) {
-  ChartSeries series{.name = name, .points = {}};
-  RunPlace place;
-  for (const nlohmann::json& record : log) {
-    place.pass(record);
-    for (const auto& [key, value] : drawable_numbers(record))
-      if (key == name) series.points.emplace_back(place.on(axis), value);
-  }
-  return series;
+void LogCurves::add(const nlohmann::json& record) {
+  place_.pass(record);
+  for (const auto& [key, value] : drawable_numbers(record))
+    for (ChartSeries& series : series_)
+      if (series.name == key) series.add(place_.on(axis_), value);
 }
 
 std::vector<std::string> distinct_names(const std::vector<std::string>& folders) {

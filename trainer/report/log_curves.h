@@ -29,10 +29,18 @@ struct RunPlace {  // progress of a run on each axis
 // epochs.FOLDER for each corpus of a mix, and source_tokens_per_second and target_tokens_per_second.
 std::vector<std::pair<std::string, double>> drawable_numbers(const nlohmann::json& record);
 
-std::vector<std::string> drawable_names(const std::vector<nlohmann::json>& log);  // sorted
+class LogCurves {  // collects curves of a log in bounded memory (ChartSeries::add)
+ public:
+  LogCurves(const std::vector<std::string>& names, CurveAxis axis);  // names of drawable numbers
 
-// REQUIRES: with_scores() has moved the scores of `log` into the records of their validations.
-ChartSeries curve_of(const std::vector<nlohmann::json>& log, const std::string& name, CurveAxis axis);
+  void add(const nlohmann::json& record);                         // adds the next record of for_each_scored_record()
+  std::vector<ChartSeries> take() { return std::move(series_); }  // a series per name, in their order
+
+ private:
+  CurveAxis axis_;
+  RunPlace place_;
+  std::vector<ChartSeries> series_;
+};
 
 // Returns the shortest path suffixes that distinguish the folders. Equal paths get equal names.
 std::vector<std::string> distinct_names(const std::vector<std::string>& folders);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <sstream>
 
@@ -27,6 +28,17 @@ TEST(Chart, GivesEachOfTwoSeriesItsOwnScale) {
   EXPECT_NE(text.find("loss *   BLEU o"), std::string::npos) << text;
   EXPECT_NE(text.find("o| 30\n"), std::string::npos) << text;
   EXPECT_NE(text.find("| 10\n"), std::string::npos) << text;
+}
+
+TEST(Chart, KeepsTheExtremesAndTheEndsOfALongSeries) {
+  ChartSeries series{"loss", {}};
+  for (int i = 1; i <= 400'000; ++i) series.add(i, i == 123'457 ? 9 : i == 234'567 ? -9 : 1);
+  series.add(400'001, std::numeric_limits<double>::infinity());
+  EXPECT_LE(series.points.size(), 4096u);
+  const auto has = [&](double x, double y) { return std::ranges::count(series.points, std::pair(x, y)) == 1; };
+  EXPECT_TRUE(has(1, 1) && has(123'457, 9) && has(234'567, -9) && has(400'000, 1));
+  EXPECT_GT(std::ranges::count_if(series.points, [](const auto& p) { return p.first < 100'000; }), 400);
+  EXPECT_TRUE(std::ranges::is_sorted(series.points, {}, &std::pair<double, double>::first));
 }
 
 TEST(Chart, KeepsEveryRowWithinItsWidth) {

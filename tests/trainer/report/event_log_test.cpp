@@ -12,6 +12,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/trainer/report/read_event_log.h"
 
 namespace weft {
 namespace {
@@ -97,12 +98,12 @@ TEST_F(EventLogTest, CutsOffScoresThatAreDueAgain) {
   EXPECT_EQ(read_event_log(path_).size(), 6u);
 }
 
-TEST(WithScores, PutsThemIntoTheirValidations) {
-  const std::vector<nlohmann::json> log = with_scores({{{"step", 1}, {"loss", 2}},
-                                                       {{"step", 1}, {"valid_loss", 3}},
-                                                       {{"step", 2}, {"valid_loss", 4}},
-                                                       {{"step", 1}, {"score", 0.5}, {"news.score", 0.25}, {"time", 7}},
-                                                       {{"score", 9}}});
+TEST_F(EventLogTest, VisitsScoresInTheirValidations) {
+  append(
+      "{\"step\":1,\"loss\":2}\n{\"step\":1,\"valid_loss\":3}\n{\"step\":2,\"valid_loss\":4}\n"
+      "{\"step\":1,\"score\":0.5,\"news.score\":0.25,\"time\":7}\n{\"score\":9}\n");
+  std::vector<nlohmann::json> log;
+  for_each_scored_record(path_, [&](nlohmann::json&& record) { log.push_back(std::move(record)); });
   ASSERT_EQ(log.size(), 3u);
   EXPECT_EQ(log[1], (nlohmann::json{{"step", 1}, {"valid_loss", 3}, {"score", 0.5}, {"news.score", 0.25}}));
   EXPECT_EQ(log[2].size(), 2u);

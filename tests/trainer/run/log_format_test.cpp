@@ -10,6 +10,7 @@
 
 #include "data/atomic_file.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/trainer/report/read_event_log.h"
 #include "trainer/run/run_log.h"
 
 namespace weft::testing {

@@ -8,7 +8,7 @@
 
 #include "parallel/communicator.h"
 #include "tests/support/temporary_folder.h"
-#include "trainer/report/event_log.h"
+#include "tests/trainer/report/read_event_log.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/stages/stages.h"
 

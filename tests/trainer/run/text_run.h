@@ -9,7 +9,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/run_device.h"
 #include "tests/support/text_corpus.h"
-#include "trainer/report/event_log.h"
+#include "tests/trainer/report/read_event_log.h"
 #include "trainer/run/run.h"
 
 namespace weft::testing {
