@@ -69,7 +69,7 @@ void Run::start(const std::string& plan, const std::string& kept_gemms) {
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
     run_.log.open(*run_.folder, plan, run_.prepared.config_text, run_.state);
-    run_.folder->note_started();  // only here, so that a start that fails keeps `finished`
+    run_.folder->note_started();  // only here, so that a start that fails keeps the notes of the last one
   });
   if (config.train.tune_gemm)
     if (const std::string timed = tune_gemms(run_.trainer, config.train.output, kept_gemms, world); !timed.empty())
@@ -195,6 +195,9 @@ void Run::save(bool last) {
 int Run::finish(RunEnd end) {
   run_.require_folder();
   if (end == RunEnd::stop) {
+    all_or_none(run_.world(), [&] {
+      if (run_.is_main_rank()) run_.folder->note_stopped(run_.state.step);
+    });
     run_.log.message("the run was stopped on request and saved: run the same command to resume");
     return signals_.stop_signal() ? 128 + signals_.stop_signal() : 143;
   }

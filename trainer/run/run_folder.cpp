@@ -82,7 +82,7 @@ void RunFolder::require_visible(const std::string& path) {
 
 void RunFolder::note_started() {
   log_ = FileDescriptor(open(log().c_str(), O_RDONLY | O_CLOEXEC));
-  fs::remove(path_ + "/finished");
+  for (const char* note : {"/finished", "/stopped"}) fs::remove(path_ + note);
 }
 
 bool RunFolder::is_lost_now() const { return is_other_file(lock_, path_ + "/.lock") || is_other_file(log_, log()); }
@@ -105,6 +105,10 @@ void RunFolder::require_own() const {
 
 void RunFolder::note_finished(int64_t step) const {
   write_file_atomically(path_ + "/finished", fmt::format("step {}\n", step));
+}
+
+void RunFolder::note_stopped(int64_t step) const {
+  write_file_atomically(path_ + "/stopped", fmt::format("step {}\n", step));
 }
 
 }  // namespace weft

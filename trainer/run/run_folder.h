@@ -1,5 +1,5 @@
 // trainer/run/run_folder.h: creates and locks a run's folder, which contains config.cfg, log.jsonl, tensorboard/,
-// checkpoints/, tuned_gemms and finished.
+// checkpoints/, tuned_gemms, finished and stopped.
 //
 // Only world rank 0 constructs a RunFolder, but all ranks write checkpoints to the folder. Errors are of kind io, or
 // usage if another run uses the folder.
@@ -34,8 +34,11 @@ class RunFolder {
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string tensorboard() const { return path_ + "/tensorboard"; }
   std::string config() const { return path_ + "/config.cfg"; }
-  void note_started();                     // removes the file `finished` of an earlier start; the log is open
+  // An earlier start's files `finished` and `stopped` are removed by note_started(). Scripts read these files, because
+  // an exit status may also come from a launcher.
+  void note_started();                     // REQUIRES: the log is open
   void note_finished(int64_t step) const;  // writes the file `finished`
+  void note_stopped(int64_t step) const;   // writes the file `stopped`: the run has saved on request
 
  private:
   bool is_lost_now() const;

@@ -219,6 +219,20 @@ TEST(Run, ARefusedStartLeavesAFinishedRunFinished) {
   EXPECT_TRUE(fs::exists(c.train.output + "/finished"));
 }
 
+TEST(Run, AStopOnRequestIsNotedUntilTheNextStart) {
+  const TemporaryFolder folder;
+  RunConfig c = run_config(folder);
+  const std::string note = c.train.output + "/stopped";
+  {
+    const SignalWatch until_the_run_handles_signals;
+    std::raise(SIGTERM);
+    EXPECT_EQ(run(c), 128 + SIGTERM);
+  }
+  EXPECT_TRUE(fs::exists(note));
+  EXPECT_EQ(run(c), 0);
+  EXPECT_FALSE(fs::exists(note));
+}
+
 TEST(Run, AStartThatMakesNoStepLeavesTheConfigurationAsItIs) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
