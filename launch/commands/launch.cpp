@@ -24,6 +24,7 @@
 #include "launch/start/rank_command.h"
 #include "launch/start/restart_policy.h"
 #include "launch/start/supervisor.h"
+#include "tensor/clock.h"
 #include "tensor/error.h"
 #include "trainer/plan/stop_notice.h"
 
@@ -119,7 +120,8 @@ class TrainingLaunch {
     const bool checks_hosts = restarts_ > 0 && !start_.command.hosts.empty();
     const Start start = checks_hosts ? on_hosts_that_answer() : start_;
     return supervisor_.stopped() ? 128 + SIGUSR2
-                                 : supervisor_.run_training(start.line(), configuration_is_new(config_.train.output));
+                                 : supervisor_.run_training(start.line(), configuration_is_new(config_.train.output),
+                                                            RankWatch(config_.parallel.timeout));
   }
 
   std::optional<int> attempt_if_hosts_answer() {  // none: no ranks were started
@@ -133,11 +135,14 @@ class TrainingLaunch {
   }
 
   // Returns the hosts where mpirun can start a program, and appends the names of other hosts to `gone`. Asks a host
-  // again if it did not answer, because a busy host may fail once, but a missing host stays out until the next start.
+  // again if mpirun failed, because a busy host may fail once, but a missing host stays out until the next start.
   std::vector<Host> hosts_that_answer(std::string& gone) {
+    constexpr double kSeconds = 10;  // for both attempts
     const std::vector<Host>& hosts = start_.command.hosts;
     std::vector<bool> answered(hosts.size(), false);
-    for (int attempt = 0; attempt < 2 && !supervisor_.stopped(); ++attempt) ask(hosts, answered);
+    const double end = monotonic_seconds() + kSeconds;
+    for (int attempt = 0; attempt < 2 && !supervisor_.stopped(); ++attempt)
+      ask(hosts, answered, end - monotonic_seconds());
     std::vector<Host> left;
     for (size_t i = 0; i < hosts.size(); ++i)
       if (answered[i]) {
@@ -148,8 +153,8 @@ class TrainingLaunch {
     return left;
   }
 
-  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered) {  // asks hosts that have not answered
-    constexpr double kSeconds = 10;
+  // Asks the hosts that have not answered.
+  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered, double seconds) {
     std::vector<size_t> asked;
     std::vector<std::vector<std::string>> lines;
     for (size_t i = 0; i < hosts.size(); ++i) {
@@ -157,7 +162,7 @@ class TrainingLaunch {
       asked.push_back(i);
       lines.push_back(mpirun_command(start_.launcher.program, {.ranks = 1, .hosts = {hosts[i]}, .words = {"true"}}));
     }
-    const std::vector<bool> succeeded = supervisor_.succeed(lines, kSeconds);
+    const std::vector<bool> succeeded = supervisor_.succeed(lines, seconds);
     for (size_t i = 0; i < asked.size(); ++i) answered[asked[i]] = succeeded[i];
   }
 

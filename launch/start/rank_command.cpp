@@ -46,6 +46,18 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
+void append_setting(std::vector<std::string>& words, const std::string& name, const std::string& value) {
+  if (std::getenv(("OMPI_MCA_" + name).c_str()) == nullptr) append(words, {"--mca", name, value});  // else the user's
+}
+
+// mpirun notices after kIdle + kProbes * kInterval = 10 s that a host is off. By default it needs 8 minutes.
+void notice_lost_hosts(std::vector<std::string>& words) {
+  constexpr int kIdle = 4, kInterval = 2, kProbes = 3;
+  append_setting(words, "oob_tcp_keepalive_time", std::to_string(kIdle));
+  append_setting(words, "oob_tcp_keepalive_intvl", std::to_string(kInterval));
+  append_setting(words, "oob_tcp_keepalive_probes", std::to_string(kProbes));
+}
+
 std::string working_folder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::current_path(error);
@@ -85,6 +97,7 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCom
     // By default, mpirun cuts names at the first dot, and starts ranks in the home folder if a host lacks this folder.
     if (std::ranges::any_of(ranks.hosts, [](const Host& host) { return host.name.find('.') != std::string::npos; }))
       append(words, {"--mca", "orte_keep_fqdn_hostnames", "1"});
+    notice_lost_hosts(words);
     append(words, {"--wdir", working_folder()});
     for (const std::string& name : variables_to_export()) append(words, {"-x", name});
   }

@@ -88,6 +88,14 @@ void explain_silence(const OutputRelay& output, const std::string& program, int 
              stderr);
 }
 
+void pass_on(int signal, pid_t child) {  // 0: none
+  if (signal == SIGKILL) {
+    kill_session(child);
+  } else if (signal != 0) {
+    kill(child, signal);
+  }
+}
+
 }  // namespace
 
 Supervisor::Supervisor(StopRelay relay) : relay_(relay) {
@@ -113,23 +121,28 @@ int Supervisor::next_signal(double seconds, bool* from_terminal) {
   return signal == SIGCHLD ? 0 : signal;
 }
 
-int Supervisor::run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save) {
+int Supervisor::run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save,
+                             RankWatch watch) {
   OutputRelay output({.when_alone = SIGUSR2});
   const pid_t child = start_process(command, {.output = &output});
   output.child_started(child);
+  std::string lost;  // why mpirun was killed
+  double last_look = monotonic_seconds();
   int status = 0;
   while (!has_ended(child, status)) {
-    const int signal = next_signal(stopped() ? kRepeatSeconds : kForEver);
-    if (signal == SIGUSR1 && !can_save()) continue;
+    const int signal = next_signal(stopped() ? kRepeatSeconds : RankWatch::kPeriod);
     const double now = monotonic_seconds();
-    const int passed_on = signal != 0 ? relay_.relay(signal, now) : relay_.again(now);
-    if (passed_on == SIGKILL) {
-      kill_session(child);
-    } else if (passed_on != 0) {
-      kill(child, passed_on);
-    }
+    if (signal != SIGUSR1 || can_save()) pass_on(signal != 0 ? relay_.relay(signal, now) : relay_.again(now), child);
+    if (!lost.empty() || now - last_look < RankWatch::kPeriod) continue;
+    last_look = now;
+    lost = watch.look(count_own_program(child));
+    if (!lost.empty()) pass_on(SIGKILL, child);
   }
   wait_for_rest(output);
+  if (!lost.empty()) {
+    std::fputs(fmt::format("weft launch: {}\n", lost).c_str(), stderr);
+    return static_cast<int>(ErrorKind::peer);
+  }
   if (!stopped()) explain_silence(output, command[0], status);
   return status;
 }

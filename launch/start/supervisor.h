@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/start/rank_watch.h"
 #include "launch/start/stop_relay.h"
 
 namespace weft {
@@ -24,7 +25,9 @@ class Supervisor {
   // Runs training in a separate session, so that a terminal's Ctrl-C reaches only this process, which sends the
   // signals chosen by StopRelay. If this process is killed, the program gets SIGUSR2. SIGUSR1 is passed on only once
   // can_save() is true, because it would end ranks that are still starting. Output that nothing reads is discarded.
-  int run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save);
+  // If `watch` finds that mpirun must be killed, says why and returns the status of a lost rank.
+  int run_training(const std::vector<std::string>& command, const std::function<bool()>& can_save,
+                   RankWatch watch = RankWatch());
   // Runs a command other than train. Passes signals on unchanged, and sends SIGTERM if this process is killed. The
   // program can read the terminal. Returns 141 if nothing reads the output. Error of kind io if a disk is full.
   int run_other(const std::vector<std::string>& command);

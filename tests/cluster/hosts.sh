@@ -1,10 +1,12 @@
 # tests/cluster/hosts.sh: two hosts, node1 and node2, on one machine. Each is a network namespace with the
-# address 10.77.0.1 or .2 and a name of its own; a cable joins them. The script that reads this sets $folder.
+# address 10.77.0.1 or .2 and a name, /tmp and /dev/shm of its own; a cable joins them. The script that reads
+# this sets $folder.
 # shellcheck shell=bash disable=SC2016,SC2154  # programs in quotes; $folder is the script's
 
 make_hosts() {
   local i
-  mkdir -p "$folder"/tmp/node1 "$folder"/tmp/node2
+  rm -rf "$folder"/tmp "$folder"/off
+  mkdir -p "$folder"/tmp/node1 "$folder"/tmp/node2 "$folder"/off
   printf '127.0.0.1 localhost\n10.77.0.1 node1\n10.77.0.2 node2\n' >"$folder/hosts"
   ip netns add "$(space node1)"
   ip netns add "$(space node2)"
@@ -12,15 +14,16 @@ make_hosts() {
   for i in 1 2; do
     ip -n "$(space node$i)" link set lo up
     plug_in $i
-    # The first process keeps the host's name and its own /etc/hosts. ip netns exec would replace /sys.
-    nsenter --net="/run/netns/$(space node$i)" unshare --uts --mount sh -c \
-      'hostname "$1" && mount --bind "$2" /etc/hosts && echo $$ >"$3" && exec sleep infinity' \
-      sh node$i "$folder/hosts" "$folder/node$i.pid" &
+    # The first process keeps the host's name and its own mounts. ip netns exec would replace /sys.
+    nsenter --net="/run/netns/$(space node$i)" unshare --uts --mount sh -c 'hostname "$1" &&
+      mount --bind "$2/hosts" /etc/hosts && mount --bind "$2/tmp/$1" /tmp && mount -t tmpfs tmpfs /dev/shm &&
+      echo $$ >"$2/$1.pid" && exec sleep infinity' sh node$i "$folder" &
     disown
     until [ -s "$folder/node$i.pid" ]; do sleep 0.01; done
   done
-  # Open MPI starts its daemon on the other host with this in place of ssh: agent HOST COMMAND...
-  { echo '#!/bin/bash'; declare -p folder; declare -f on; echo 'on "$1" sh -c "${*:2}"'; } >"$folder/agent"
+  # Open MPI starts its daemon on the other host with this in place of ssh: agent HOST COMMAND... Like ssh, it
+  # does not return if the host is off.
+  { echo '#!/bin/bash'; declare -p folder; declare -f on off ssh_to; echo 'ssh_to "$@"'; } >"$folder/agent"
   chmod +x "$folder/agent"
 }
 plug_in() {
@@ -30,7 +33,20 @@ plug_in() {
 space() { echo "weft-$$-$1"; }
 on() {  # on HOST COMMAND...
   nsenter --target "$(cat "$folder/$1.pid")" --net --uts --mount --wd="$PWD" \
-    env TMPDIR="$folder/tmp/$1" "${@:2}"
+    "${@:2}"
+}
+off() { [ -e "$folder/off/$1" ]; }
+ssh_to() {  # ssh_to HOST COMMAND...
+  local status=0
+  [ -e "$folder/$1.pid" ] || { echo "ssh: Could not resolve hostname $1: Name or service not known" >&2; return 255; }
+  off "$1" || on "$1" sh -c "cd /; ${*:2}" || status=$?
+  while off "$1"; do sleep 1; done
+  return $status
+}
+power_off() {  # no packet tells the other host, whose end of the cable stays up, as at a switch
+  touch "$folder/off/$1"
+  ip -n "$(space "$1")" address flush dev eth0
+  ip netns pids "$(space "$1")" | grep -vxF "$(cat "$folder/$1.pid")" | xargs -r kill -KILL 2>/dev/null || true
 }
 cable() { ip -n "$(space node2)" link set eth0 "$1"; }  # cable up|down
 

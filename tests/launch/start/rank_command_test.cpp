@@ -47,6 +47,14 @@ TEST(RankCommand, KeepsTheWholeNamesOfHosts) {
   EXPECT_TRUE(holds(line, "--host a.cluster:1,b.cluster:1 --mca orte_keep_fqdn_hostnames 1 ")) << line;
 }
 
+TEST(RankCommand, MakesMpirunNoticeALostHostUnlessTheUserSaysWhen) {
+  const RankCommand on_hosts{.ranks = 2, .hosts = {{"a", 1}, {"b", 1}}, .words = {"weft"}};
+  EXPECT_TRUE(holds(mpirun_line(on_hosts), "--mca oob_tcp_keepalive_time 4 --mca oob_tcp_keepalive_intvl 2 "));
+  EXPECT_FALSE(holds(mpirun_line({.ranks = 2, .words = {"weft"}}), "keepalive"));
+  const Variable idle("OMPI_MCA_oob_tcp_keepalive_time", "60");
+  EXPECT_FALSE(holds(mpirun_line(on_hosts), "oob_tcp_keepalive_time"));
+}
+
 TEST(RankCommand, StartsSlurmsTasksWithPmix) {
   const Variable cpus("SLURM_CPUS_PER_TASK", "8");
   EXPECT_EQ(shell_quoted(srun_command("/bin/srun", {.ranks = 4, .words = {"weft"}})),

@@ -31,19 +31,39 @@ bool runs(pid_t process) {  // one that has ended, but whose status nobody took,
   return !std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", ended).empty();
 }
 
-TEST(Session, EndsWithAllItsProcessGroups) {
-  int report[2];
-  ASSERT_EQ(pipe(report), 0);
-  const pid_t leader = fork();
-  if (leader == 0) lead_a_session(report[1]);
-  pid_t rank = 0;
-  ASSERT_EQ(read(report[0], &rank, sizeof rank), static_cast<ssize_t>(sizeof rank));
-  kill_session(leader);
-  int status = 0;
-  EXPECT_EQ(waitpid(leader, &status, 0), leader);
-  EXPECT_EQ(WTERMSIG(status), SIGKILL);
-  while (runs(rank)) usleep(1000);  // for ever, if it was not killed
-  for (const int end : report) close(end);
+class Session : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    int report[2];
+    ASSERT_EQ(pipe(report), 0);
+    leader_ = fork();
+    if (leader_ == 0) lead_a_session(report[1]);
+    ASSERT_EQ(read(report[0], &rank_, sizeof rank_), static_cast<ssize_t>(sizeof rank_));
+    for (const int end : report) close(end);
+  }
+
+  int end() const {  // returns the leader's state
+    kill_session(leader_);
+    int state = 0;
+    EXPECT_EQ(waitpid(leader_, &state, 0), leader_);
+    return state;
+  }
+
+  pid_t leader_ = 0, rank_ = 0;
+};
+
+TEST_F(Session, EndsWithAllItsProcessGroups) {
+  EXPECT_EQ(WTERMSIG(end()), SIGKILL);
+  while (runs(rank_)) usleep(1000);  // for ever, if it was not killed
+}
+
+TEST_F(Session, CountsItsProcessesOfThisProgramAndThoseThatAreStopped) {
+  EXPECT_EQ(count_own_program(leader_).all, 2);
+  EXPECT_EQ(count_own_program(leader_).stopped, 0);
+  kill(rank_, SIGSTOP);
+  while (count_own_program(leader_).stopped != 1) usleep(1000);  // for ever, if it is not counted
+  end();
+  EXPECT_EQ(count_own_program(leader_).all, 0);
 }
 
 }  // namespace
