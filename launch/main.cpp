@@ -17,6 +17,7 @@
 #include "launch/options/help_format.h"
 #include "launch/report.h"
 #include "launch/shared_cores.h"
+#include "launch/start/program_build.h"
 #include "parallel/mpi/session.h"
 #include "parallel/placement/cores.h"
 #include "tensor/context.h"
@@ -35,14 +36,18 @@ void require_one_process(const Command& command) {
                                      command.name, size == 0 ? "several may have been" : fmt::format("{} were", size)));
 }
 
-// Joins the launcher's ranks through MPI. Without a launcher, returns a communicator of one rank that does not use MPI.
-std::unique_ptr<Communicator> join_ranks(std::unique_ptr<MpiSession>& mpi) {
+// Joins the launcher's ranks through MPI. Without a launcher, makes a communicator of one rank that does not use MPI.
+void join_ranks(std::unique_ptr<MpiSession>& mpi, std::unique_ptr<Communicator>& world) {
   const LaunchedAs launched = launched_as();
-  if (!launched.as_rank) return make_single_communicator();
+  if (!launched.as_rank) {
+    world = make_single_communicator();
+    return;
+  }
   prepare_mpi_environment();
   mpi = std::make_unique<MpiSession>();
   require_all_ranks(launched, mpi->size());
-  return mpi->world();
+  world = mpi->world();
+  require_same_build(program_build(), *world);
 }
 
 // Opens /dev/null for closed standard streams, because otherwise our output would go into the next file that is opened.
@@ -62,7 +67,7 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
     return 0;
   }
   if (args[0] == "--version") {
-    fmt::print("weft {}\n", kVersion);
+    fmt::print("weft {}\n{}{}\n", kVersion, kBuildLine, program_build());
     return 0;
   }
   auto [command, context] = find_command(args);
@@ -71,7 +76,7 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
   if (help == HelpFormat::man) fmt::print("{}", manual_name(manual_page_of(command.name), command.summary));
   if (!help) {
     if (command.distributed) {
-      world = join_ranks(mpi);
+      join_ranks(mpi, world);
     } else {
       require_one_process(command);
     }

@@ -20,7 +20,9 @@
 #include "launch/open_model.h"
 #include "launch/options/launch_options.h"
 #include "launch/options/run_options.h"
+#include "launch/start/host_probe.h"
 #include "launch/start/hosts.h"
+#include "launch/start/program_build.h"
 #include "launch/start/rank_command.h"
 #include "launch/start/restart_policy.h"
 #include "launch/start/supervisor.h"
@@ -47,7 +49,19 @@ struct Start {  // a command and the program that starts its ranks
   std::vector<std::string> line() const {
     return launcher.slurm ? srun_command(launcher.program, command) : mpirun_command(launcher.program, command);
   }
+  std::vector<HostAnswer> ask(Supervisor& supervisor, double seconds) const {
+    return ask_hosts(supervisor, {launcher.program, command.words[0], program_build()}, command.hosts, seconds);
+  }
 };
+
+constexpr double kPatience = 60, kHaste = 10;  // seconds in which hosts must answer; in haste, the run waits for them
+
+// Fails unless all hosts can run the program.
+void require_hosts(const std::vector<Host>& hosts, const std::vector<HostAnswer>& answers) {
+  require_program_on_hosts(hosts, answers);
+  if (const std::string gone = describe_problems(hosts, answers); !gone.empty())
+    fail(ErrorKind::peer, fmt::format("no answer from {}", gone));
+}
 
 constexpr int64_t kMaxRanksPerProcessor = 64;  // far more than is useful, so a higher number is a typing error
 
@@ -117,11 +131,11 @@ class TrainingLaunch {
 
  private:
   int attempt() {
-    const bool checks_hosts = restarts_ > 0 && !start_.command.hosts.empty();
-    const Start start = checks_hosts ? on_hosts_that_answer() : start_;
-    return supervisor_.stopped() ? 128 + SIGUSR2
-                                 : supervisor_.run_training(start.line(), configuration_is_new(config_.train.output),
-                                                            RankWatch(config_.parallel.timeout));
+    const Start start = start_.command.hosts.empty() ? start_ : on_hosts_that_answer();
+    if (supervisor_.stopped()) return 128 + SIGUSR2;
+    has_started_ = true;
+    return supervisor_.run_training(start.line(), configuration_is_new(config_.train.output),
+                                    RankWatch(config_.parallel.timeout));
   }
 
   std::optional<int> attempt_if_hosts_answer() {  // none: no ranks were started
@@ -134,49 +148,24 @@ class TrainingLaunch {
     }
   }
 
-  // Returns the hosts where mpirun can start a program, and appends the names of other hosts to `gone`. Asks a host
-  // again if mpirun failed, because a busy host may fail once, but a missing host stays out until the next start.
-  std::vector<Host> hosts_that_answer(std::string& gone) {
-    constexpr double kSeconds = 10;  // for both attempts
-    const std::vector<Host>& hosts = start_.command.hosts;
-    std::vector<bool> answered(hosts.size(), false);
-    const double end = monotonic_seconds() + kSeconds;
-    for (int attempt = 0; attempt < 2 && !supervisor_.stopped(); ++attempt)
-      ask(hosts, answered, end - monotonic_seconds());
-    std::vector<Host> left;
-    for (size_t i = 0; i < hosts.size(); ++i)
-      if (answered[i]) {
-        left.push_back(hosts[i]);
-      } else {
-        gone += " " + hosts[i].name;
-      }
-    return left;
-  }
-
-  // Asks the hosts that have not answered.
-  void ask(const std::vector<Host>& hosts, std::vector<bool>& answered, double seconds) {
-    std::vector<size_t> asked;
-    std::vector<std::vector<std::string>> lines;
-    for (size_t i = 0; i < hosts.size(); ++i) {
-      if (answered[i]) continue;
-      asked.push_back(i);
-      lines.push_back(mpirun_command(start_.launcher.program, {.ranks = 1, .hosts = {hosts[i]}, .words = {"true"}}));
-    }
-    const std::vector<bool> succeeded = supervisor_.succeed(lines, seconds);
-    for (size_t i = 0; i < asked.size(); ++i) answered[asked[i]] = succeeded[i];
-  }
-
   // Keeps tp and reduces dp, because the results do not depend on dp except for rounding.
   Start on_hosts_that_answer() {
     Start start = start_;
     RankCommand& c = start.command;
-    std::string gone;
-    c.hosts = hosts_that_answer(gone);
-    if (gone.empty() || supervisor_.stopped()) return start_;
-    if (c.hosts.empty())
-      fail(ErrorKind::peer, "none of the hosts in --hosts answers: mpirun cannot start a program on any of them");
+    const std::vector<Host> hosts = std::move(c.hosts);
+    const std::vector<HostAnswer> answers = start_.ask(supervisor_, restarts_ > 0 ? kHaste : kPatience);
+    if (supervisor_.stopped()) return start_;
+    if (restarts_ == 0) require_hosts(hosts, answers);
+    if (!has_started_)
+      require_program_on_hosts(hosts, answers);  // later, a host that has just booted may lack a folder
+    const std::string gone = describe_problems(hosts, answers);
+    if (gone.empty()) return start_;
+    c.hosts.clear();
+    for (size_t i = 0; i < hosts.size(); ++i)
+      if (answers[i].problem.empty()) c.hosts.push_back(hosts[i]);
+    if (c.hosts.empty()) fail(ErrorKind::peer, fmt::format("none of the hosts in --hosts answers: {}", gone));
     c.ranks = ranks_that_fit(c.ranks, num_slots(c.hosts), config_.parallel.tp);
-    say(fmt::format("no answer from{}: starting {} of {} ranks on {}", gone, c.ranks, start_.command.ranks,
+    say(fmt::format("no answer from {}: starting {} of {} ranks on {}", gone, c.ranks, start_.command.ranks,
                     hosts_text(c.hosts)));
     if (c.ranks < start_.command.ranks) {
       c.words = without_option(c.words, "parallel.dp");
@@ -198,9 +187,21 @@ class TrainingLaunch {
   Start start_;
   RunConfig config_;
   int restarts_;
+  bool has_started_ = false;
   RestartPolicy policy_;
   Supervisor supervisor_;
 };
+
+// For a command other than train.
+int run_once(const Start& start) {
+  Supervisor supervisor;
+  if (const std::vector<Host>& hosts = start.command.hosts; !hosts.empty()) {
+    const std::vector<HostAnswer> answers = start.ask(supervisor, kPatience);
+    if (supervisor.stopped()) return 128 + supervisor.relay().stop_signal();
+    require_hosts(hosts, answers);
+  }
+  return supervisor.run_other(start.line());
+}
 
 }  // namespace
 
@@ -217,7 +218,7 @@ int run_launch(const CommandContext& context) {
     return 0;
   }
   setenv(kLaunchVariable, "1", /*overwrite=*/1);
-  if (o.command != "train") return Supervisor().run_other(start.line());
+  if (o.command != "train") return run_once(start);
   RunConfig config;
   bool only_plan = false;
   read_run_config(o.args, config, only_plan);  // reports wrong options in one line, without mpirun's messages

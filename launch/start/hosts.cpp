@@ -16,7 +16,9 @@ Host parse_host(const std::string& text) {
   constexpr int kMaxSlots = 1 << 20;
   const size_t colon = text.find(':');
   Host host{.name = text.substr(0, colon)};
-  bool ok = !host.name.empty() && host.name[0] != '-' && host.name.find_first_of(" \t") == std::string::npos;
+  // A list of what is allowed, because ssh and its replacements pass names on to shells.
+  constexpr char kAllowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  bool ok = !host.name.empty() && host.name[0] != '-' && host.name.find_first_not_of(kAllowed) == std::string::npos;
   if (colon != std::string::npos) {
     host.slots = parse_number<int>(std::string_view(text).substr(colon + 1)).value_or(0);
     ok = ok && host.slots >= 1 && host.slots <= kMaxSlots;

@@ -98,7 +98,7 @@ std::vector<std::string> mpirun_command(const std::string& mpirun, const RankCom
     if (std::ranges::any_of(ranks.hosts, [](const Host& host) { return host.name.find('.') != std::string::npos; }))
       append(words, {"--mca", "orte_keep_fqdn_hostnames", "1"});
     notice_lost_hosts(words);
-    append(words, {"--wdir", working_folder()});
+    append(words, {"--wdir", ranks.in_this_folder ? working_folder() : "/"});
     for (const std::string& name : variables_to_export()) append(words, {"-x", name});
   }
   append(words, ranks.words);

@@ -21,6 +21,7 @@ struct RankCommand {
   int ranks = 0;                   // 0: the allocation's number of tasks; only with srun
   std::vector<Host> hosts;         // empty: this machine, or the allocation
   std::vector<std::string> words;  // command line of each rank
+  bool in_this_folder = true;      // on all hosts; false: in /
 };
 
 // Both functions respect the environment variables of Open MPI (OMPI_MCA_...) and Slurm.

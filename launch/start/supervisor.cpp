@@ -15,6 +15,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "data/atomic_file.h"
 #include "data/temporary_folder.h"
 #include "launch/start/output_relay.h"
 #include "launch/start/session.h"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr int kCannotExecute = 127;
 constexpr double kForEver = 1e6, kRepeatSeconds = 1;
+constexpr char kOutputFile[] = "/output";
 
 sigset_t handled_signals() {
   sigset_t set;
@@ -37,7 +39,7 @@ sigset_t handled_signals() {
 }
 
 struct ChildSettings {
-  const OutputRelay* output = nullptr;  // null: the child has no input and output
+  const OutputRelay* output = nullptr;  // null: the child has no input, and writes to a file in temporary_folder
   bool own_session = true;              // true: signals from a terminal do not reach the child
   int signal_when_alone = SIGUSR2;      // sent to the child if this process is killed
   std::string temporary_folder;         // empty: the same folder as in this process
@@ -50,8 +52,12 @@ struct ChildSettings {
   if (getppid() != parent) _exit(kCannotExecute);  // the parent has ended already
   if (settings.output != nullptr) {
     settings.output->become_output();
-  } else if (const int null = open("/dev/null", O_RDWR); null >= 0) {
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, stream);
+  } else {
+    const std::string file = settings.temporary_folder + kOutputFile;
+    const int input = open("/dev/null", O_RDONLY), output = open(file.c_str(), O_WRONLY | O_APPEND);
+    if (input < 0 || output < 0) _exit(kCannotExecute);
+    dup2(input, STDIN_FILENO);
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(output, stream);
   }
   if (!settings.temporary_folder.empty()) setenv("TMPDIR", settings.temporary_folder.c_str(), /*overwrite=*/1);
   const sigset_t set = handled_signals();
@@ -178,24 +184,28 @@ void Supervisor::wait_for_rest(OutputRelay& output) {
   }
 }
 
-std::vector<bool> Supervisor::succeed(const std::vector<std::vector<std::string>>& commands, double seconds) {
-  std::vector<pid_t> running;
+std::vector<Supervisor::Outcome> Supervisor::run_briefly(const std::vector<std::vector<std::string>>& commands,
+                                                         double seconds) {
   const std::vector<TemporaryFolder> folders(commands.size());
-  for (size_t i = 0; i < commands.size(); ++i)
+  std::vector<Outcome> outcomes(commands.size());
+  std::vector<pid_t> running;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    write_file_atomically(folders[i].path() + kOutputFile, "");  // here, because a child may be killed at once
     running.push_back(start_process(commands[i], {.temporary_folder = folders[i].path()}));
-  std::vector<bool> succeeded(commands.size(), false);
+  }
   const double end = monotonic_seconds() + seconds;
   for (size_t left = commands.size(); left > 0;) {
     for (size_t i = 0; i < running.size(); ++i)
       if (int status = 0; running[i] != 0 && has_ended(running[i], status))
-        succeeded[i] = status == 0, running[i] = 0, --left;
+        outcomes[i].status = status, running[i] = 0, --left;
     const double wait = end - monotonic_seconds();
     if (left == 0 || wait <= 0 || stopped()) break;
     if (const int signal = next_signal(wait); signal != 0) relay_.relay(signal, monotonic_seconds());
   }
   for (const pid_t late : running)
-    if (late != 0) kill(late, SIGKILL), waitpid(late, nullptr, 0);
-  return succeeded;
+    if (late != 0) kill_session(late), waitpid(late, nullptr, 0);  // for example an ssh to a host that is off
+  for (size_t i = 0; i < commands.size(); ++i) outcomes[i].output = read_file(folders[i].path() + kOutputFile);
+  return outcomes;
 }
 
 void Supervisor::pause(double seconds) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,13 @@ class Supervisor {
   // program can read the terminal. Returns 141 if nothing reads the output. Error of kind io if a disk is full.
   int run_other(const std::vector<std::string>& command);
 
-  // Runs programs in parallel, without input and output. Returns for each program whether it exited with 0 in time, and
-  // kills the others. Each program has a separate TMPDIR, because mpiruns that create the same session folder can fail.
-  std::vector<bool> succeed(const std::vector<std::vector<std::string>>& commands, double seconds);
+  // Runs programs in parallel, without input, and kills those that do not end in time. Each program has a separate
+  // TMPDIR, because mpiruns that create the same session folder can fail.
+  struct Outcome {
+    std::optional<int> status;  // none: killed
+    std::string output;         // standard output and standard error
+  };
+  std::vector<Outcome> run_briefly(const std::vector<std::vector<std::string>>& commands, double seconds);
 
   void pause(double seconds);  // returns earlier on a request to stop
 

@@ -1,6 +1,7 @@
 # tests/cluster/launch_cases.sh: weft launch on two hosts.
-# shellcheck shell=bash disable=SC2034,SC2154  # names of tests/cluster/run
-cases+=(launch_power_off launch_power_off_early launch_all_stopped)
+# shellcheck shell=bash disable=SC2016,SC2034,SC2154  # programs in quotes; names of tests/cluster/run
+cases+=(launch_power_off launch_power_off_early launch_all_stopped launch_other_build launch_absent_program
+  launch_wrong_name)
 
 launch() {  # launch HOSTS LAUNCH_OPTION... train TRAIN_OPTION...
   on node1 "$weft" launch --mpirun mpirun --hosts "$@" --config "$config" "${options[@]}"
@@ -54,4 +55,44 @@ ranks_of_launch() {
   for process in $(ip netns pids "$(space node1)"); do
     if grep -qz '^OMPI_COMM_WORLD_RANK=' "/proc/$process/environ" 2>/dev/null; then echo "$process"; fi
   done
+}
+
+# node2 has another build: one byte of the program's build ID differs.
+launch_other_build() {
+  local id
+  id=$("$weft" --version | sed -nE 's/^build: weft [^ ]*-([0-9a-f]+),.*/\1/p')
+  python3 - "$weft" other "$id" <<'END'
+import sys
+program, other, build_id = sys.argv[1:]
+found = b"GNU\0" + bytes.fromhex(build_id)
+content = open(program, "rb").read()
+assert content.count(found) == 1
+open(other, "wb").write(content.replace(found, b"GNU\0" + bytes([found[4] ^ 1]) + found[5:]))
+END
+  chmod +x other
+  on node2 mount --bind "$PWD/other" "$weft"
+  expect 2 launch node1:1,node2:1 --restarts 5 train --train.output=run
+  check "the host is named before the start" has err "weft: node2 cannot run this command: it has weft "
+  expect 2 train node1:1,node2:1 run
+  check "ranks refuse each other" has err "weft[2 ranks]: rank 1 on node2 runs weft "
+  check "in one line" [ "$(grep -c '^weft' err)" = 1 ]
+  check "nothing is written" [ ! -e run ]
+  seen "another build on one host: refused before the start, and by the ranks under mpirun"
+}
+launch_absent_program() {
+  on node2 mount -t tmpfs tmpfs "$(dirname "$weft")"
+  expect 2 launch node1:1,node2:1 --restarts 5 train --train.output=run
+  check "named" has err "weft: node2 cannot run this command: sh: 1: exec: $weft: not found"
+  on node2 umount "$(dirname "$weft")"
+  expect 2 on node1 sh -c 'mkdir /tmp/of-node1 && cd /tmp/of-node1 && exec "$@"' sh \
+    "$weft" launch --mpirun mpirun --hosts node1:1,node2:1 bench
+  check "an absent folder, too" has err "weft: node2 cannot run this command: sh: 1: cd: can't cd to /tmp/of-node1"
+  seen "an absent program or folder on one host: named before the start"
+}
+launch_wrong_name() {
+  expect 6 launch node1:1,node3:1 train --train.output=run
+  check "the line of ssh" has err "weft: no answer from node3 (ssh: Could not resolve hostname node3: Name or"
+  expect 0 launch node1:1,node3:1 --restarts 5 train --train.output=run --train.steps=4
+  check "with restarts, too" has err "no answer from node3 (ssh: Could not resolve hostname node3: Name or service"
+  seen "a wrong host name: refused with the line of ssh; with restarts, the others train"
 }

@@ -17,7 +17,8 @@ TEST(Hosts, AreReadWithTheirSlots) {
 }
 
 TEST(Hosts, AreRefusedByName) {
-  for (const char* wrong : {"a:0", "a:x", "a:", ":4", "-x", "a:4:4", "a b", "a:99999999999"})
+  for (const char* wrong :
+       {"a:0", "a:x", "a:", ":4", "-x", "a:4:4", "a b", "a;reboot", "`id`", "$HOME", "x@a", "a:99999999999"})
     EXPECT_EQ(testing::message_of(ErrorKind::usage, [&] { parse_hosts(std::string("good:2,") + wrong); }),
               std::string("--hosts: '") + wrong + "' is not HOST or HOST:SLOTS, like a:4,b");
 }

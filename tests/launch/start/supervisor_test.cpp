@@ -49,14 +49,20 @@ TEST(Supervisor, GivesProgramsThatRunTogetherATemporaryFolderEach) {
   const testing::TemporaryFolder base;
   const testing::Variable folder("TMPDIR", base.path().c_str());
   const std::vector<std::string> makes_it = shell("mkdir \"$TMPDIR/session\"");
-  EXPECT_EQ(Supervisor().succeed({makes_it, makes_it}, 10), (std::vector<bool>{true, true}));
+  for (const Supervisor::Outcome& outcome : Supervisor().run_briefly({makes_it, makes_it}, 10))
+    EXPECT_EQ(outcome.status, 0) << outcome.output;
   EXPECT_TRUE(std::filesystem::is_empty(base.path()));
 }
 
-TEST(Supervisor, TellsWhichProgramsSucceedInTime) {
+TEST(Supervisor, TellsHowProgramsEndThatMustEndSoon) {
   Supervisor supervisor;
-  EXPECT_EQ(supervisor.succeed({shell("exit 0"), shell("exit 1"), shell("while :; do sleep 1; done")}, 0.3),
-            (std::vector<bool>{true, false, false}));
+  const std::vector<Supervisor::Outcome> outcomes = supervisor.run_briefly(
+      {shell("cat; echo out"), shell("echo why >&2; exit 3"), shell("while :; do sleep 1; done")}, 0.3);
+  EXPECT_EQ(outcomes[0].status, 0);
+  EXPECT_EQ(outcomes[0].output, "out\n");
+  EXPECT_EQ(outcomes[1].status, 3);
+  EXPECT_EQ(outcomes[1].output, "why\n");
+  EXPECT_FALSE(outcomes[2].status);
 }
 
 // Runs in separate processes, because a thread of another test could receive the signal.
