@@ -43,6 +43,7 @@ void join_ranks(std::unique_ptr<MpiSession>& mpi, std::unique_ptr<Communicator>&
     world = make_single_communicator();
     return;
   }
+  require_pmix(launched);
   prepare_mpi_environment();
   mpi = std::make_unique<MpiSession>();
   require_all_ranks(launched, mpi->size());

@@ -2,10 +2,12 @@
 #include "launch/mpi_environment.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
 #include "tensor/error.h"
@@ -43,9 +45,24 @@ LaunchedAs launched_as() {
                       .size_on_host = std::max(1, number_in("OMPI_COMM_WORLD_LOCAL_SIZE"))};
   };
   if (is_set("OMPI_COMM_WORLD_SIZE")) return as_rank("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK");
-  if (is_set("PMI_SIZE") || is_set("PMI_RANK")) return as_rank("PMI_SIZE", "PMI_RANK");
+  const auto as_process = [&](const char* size, const char* rank) {
+    LaunchedAs launched = as_rank(size, rank);
+    launched.with_pmix = is_set("PMIX_RANK");
+    return launched.with_pmix || launched.size != 1 ? launched : LaunchedAs{};
+  };
+  if (is_set("PMI_SIZE") || is_set("PMI_RANK")) return as_process("PMI_SIZE", "PMI_RANK");
   if (is_set("PMIX_RANK")) return as_rank("SLURM_STEP_NUM_TASKS", "PMIX_RANK");  // PMIx sets no variable for the size
+  if (is_set("SLURM_STEP_NUM_TASKS")) return as_process("SLURM_STEP_NUM_TASKS", "SLURM_PROCID");
   return {};
+}
+
+void require_pmix(const LaunchedAs& launched) {
+  if (launched.with_pmix) return;
+  fail(
+      ErrorKind::usage,
+      fmt::format("{} processes were started without PMIx, and each would do all the work: use srun --mpi=pmix, or the "
+                  "mpirun of this program's MPI library",
+                  launched.size == 0 ? "several" : std::to_string(launched.size)));
 }
 
 void require_all_ranks(const LaunchedAs& launched, int size) {

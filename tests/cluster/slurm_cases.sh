@@ -1,7 +1,7 @@
 # tests/cluster/slurm_cases.sh: launch/slurm/train.sbatch on Slurm.
 # shellcheck shell=bash disable=SC2016,SC2034,SC2154  # a task's own shell; names of tests/cluster/run
 cases+=(slurm_time_limits slurm_requeue slurm_cancel slurm_killed_rank slurm_network_lost slurm_node_trains_on
-  slurm_preemption slurm_array slurm_one_folder slurm_misuse slurm_documented)
+  slurm_preemption slurm_array slurm_one_folder slurm_misuse slurm_failing_start slurm_documented)
 
 # submit SBATCH_OPTION... -- TRAIN_OPTION...: sets $job. By default it has a rank on each host.
 submit() {
@@ -158,10 +158,32 @@ slurm_misuse() {
   expect 2 on node1 srun --mpi=pmix -n 2 "$weft" pack --source ../train.en --target ../train.de --output packed
   check "pack is refused in one line a task" [ "$(grep -c '^weft: `weft pack` runs in one process' err)" = 2 ]
   check "and writes nothing" [ ! -e packed ]
-  expect 2 on node1 srun --mpi=none -n 2 "$weft" train --config "$config" "${options[@]}" --train.output=run
-  check "tasks without MPI: all but one are refused in one line" [ "$(grep -c '^weft: ' err)" = 1 ]
-  check "it names the way out" has err "another run is using run: give a different train.output (or use srun --mpi"
-  seen "pack refused, tasks without MPI refused, in one line each"
+  local mpi
+  for mpi in none pmi2; do
+    expect 2 on node1 srun --mpi=$mpi -n 2 "$weft" train --config "$config" "${options[@]}" --train.output=run
+    check "tasks without PMIx are refused" has err ": 2 processes were started without PMIx"
+    check "it names the way out" has err "use srun --mpi=pmix"
+    check "in one line a task" [ "$(grep -vc '^srun: ' err)" -le 2 ]
+    check "and write nothing" [ ! -e run ]
+  done
+  expect 0 on node1 srun --mpi=none -n 1 "$weft" train --config "$config" "${options[@]}" --train.output=run \
+    --train.steps=4
+  seen "pack refused, tasks without PMIx refused, in one line each"
+}
+
+# The task on node2 ends before it can join the other one, which waits in MPI_Init.
+slurm_failing_start() {
+  local ending
+  for ending in "exit 127" 'kill -KILL $$'; do
+    printf '%s\n' '#!/bin/sh' "[ \$(hostname) != node2 ] || $ending" "exec $weft \"\$@\"" >program
+    chmod +x program
+    weft=$PWD/program submit -- --train.output=run
+    wait_until 200 "the job ends" is_over "$job"
+    is "$job" FAILED || fail "job $job: $(of_job "$job" JobState)"
+    check "task and node are named" grep -q "status .* (node2: task 1: " "weft-$job.log"
+    seen "a task that ends at once ($ending): $(of_job "$job" Restarts) restarts, ExitCode $(of_job "$job" ExitCode)"
+  done
+  check "a start that fails twice is given up" has "weft-$job.log" "it failed twice at this point"
 }
 
 slurm_documented() {

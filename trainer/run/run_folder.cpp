@@ -26,8 +26,7 @@ FileDescriptor locked(const std::string& path) {
   if (!file) fail(ErrorKind::io, fmt::format("train.output: cannot create {}: {}", path, std::strerror(errno)));
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail(ErrorKind::usage,
-         fmt::format("another run is using {}: give a different train.output (or use srun --mpi=pmix under Slurm)",
-                     fs::path(path).parent_path().string()));
+         fmt::format("another run is using {}: give a different train.output", fs::path(path).parent_path().string()));
   return file;  // not locked if the file system does not support locks
 }
 

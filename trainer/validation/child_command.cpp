@@ -36,7 +36,7 @@ constexpr char kWatchedCommand[] =
 }
 
 bool belongs_to_mpi(std::string_view variable) {
-  for (const char* prefix : {"OMPI_", "PMIX_", "PMI_", "PRTE_"})
+  for (const char* prefix : {"OMPI_", "PMIX_", "PMI_", "PRTE_", "SLURM_STEP_"})
     if (variable.starts_with(prefix)) return true;
   return false;
 }

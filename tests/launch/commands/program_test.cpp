@@ -87,7 +87,8 @@ TEST(Program, DescribesTheSearchsDefaultsAsTheCheckpoints) {
 }
 
 TEST(Program, IsNotStartedTwiceForOneProcessWork) {
-  for (const char* launched : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2", "PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2"}) {
+  for (const char* launched :
+       {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=2", "PMIX_RANK=0 SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_NUM_TASKS=2"}) {
     const Outcome o = run_weft("inspect nothing", std::string("env ") + launched + " ");
     EXPECT_EQ(o.status, 2) << o.text;
     EXPECT_EQ(o.text, "weft: `weft inspect` runs in one process, but 2 were started: run it without mpirun or srun\n");
@@ -102,9 +103,10 @@ TEST(Program, IsNotStartedForOneProcessWorkByALauncherThatDoesNotSayHowOften) {
       "weft: `weft inspect` runs in one process, but several may have been started: run it without mpirun or srun\n");
 }
 
-TEST(Program, DoesNotStartMpiAlone) {                        // nor as a task of srun without MPI
+TEST(Program, DoesNotStartMpiAlone) {                        // nor in a batch script, nor as the only task of srun
   const std::string no_mpi = "env OMPI_MCA_pml=none_such ";  // MPI_Init fails with this
-  for (const std::string& before : {no_mpi, no_mpi + "SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_STEP_NUM_TASKS=2 "}) {
+  for (const std::string& before :
+       {no_mpi, no_mpi + "SLURM_PROCID=0 SLURM_NTASKS=2 ", no_mpi + "SLURM_STEP_NUM_TASKS=1 "}) {
     const Outcome o = run_weft("translate --checkpoint nowhere", before);
     EXPECT_EQ(o.status, 4) << o.text;
     EXPECT_EQ(o.text, "weft: nowhere is not a checkpoint: there is no such folder\n");

@@ -71,9 +71,9 @@ TEST_F(ChildCommandTest, HasNoInput) {
 }
 
 TEST_F(ChildCommandTest, SeesWhatIsAddedAndNothingOfMpi) {
-  setenv("OMPI_WEFT_TEST", "1", 1);
-  EXPECT_EQ(status_of("echo \"$WEFT_A|$OMPI_WEFT_TEST\"", {{"WEFT_A", "a b\"c"}}), 0);
-  unsetenv("OMPI_WEFT_TEST");
+  for (const char* of_mpi : {"OMPI_WEFT_TEST", "SLURM_STEP_NUM_TASKS"}) setenv(of_mpi, "1", 1);
+  EXPECT_EQ(status_of("echo \"$WEFT_A|$OMPI_WEFT_TEST$SLURM_STEP_NUM_TASKS\"", {{"WEFT_A", "a b\"c"}}), 0);
+  for (const char* of_mpi : {"OMPI_WEFT_TEST", "SLURM_STEP_NUM_TASKS"}) unsetenv(of_mpi);
   EXPECT_EQ(output_, "a b\"c|\n");
 }
 
