@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "data/regular_file.h"
 #include "data/text/number.h"
@@ -64,17 +67,11 @@ void refuse_standard_streams(const std::string& path) {
            fmt::format("cannot write '{}': it is also the file of standard {}; give a different name", path, name));
 }
 
-bool is_left_behind(const std::string& name, const std::string& prefix) {
-  if (!name.starts_with(prefix)) return false;
-  const std::optional<pid_t> writer = parse_number<pid_t>(std::string_view(name).substr(prefix.size()));
-  return writer && *writer > 0 && kill(*writer, 0) != 0 && errno == ESRCH;
-}
+bool has_ended(pid_t writer) { return writer == getpid() || (kill(writer, 0) != 0 && errno == ESRCH); }
 
-void remove_left_behind(const std::string& path) {
-  const std::string prefix = fs::path(path).filename().string() + std::string(kTemporary);
-  std::error_code ignored;  // the next writer of this file tries again
-  for (fs::directory_iterator it(parent_of(path), ignored), end; !ignored && it != end; it.increment(ignored))
-    if (is_left_behind(it->path().filename().string(), prefix)) unlink(it->path().c_str());
+bool is_locked(const fs::path& path) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 void sync_descriptor(int descriptor, const std::string& name) {
@@ -88,12 +85,38 @@ void FileDescriptor::reset() {
   descriptor_ = -1;
 }
 
-AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(fmt::format("{}{}{}", path_, kTemporary, getpid())) {
+std::string temporary_name(const std::string& path) { return fmt::format("{}{}{}", path, kTemporary, getpid()); }
+
+void remove_left_behind_in(const std::string& folder, const std::function<bool(const std::string&)>& is_ours) {
+  std::vector<fs::path> left;
+  std::error_code ignored;  // the next writer tries again
+  for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    const size_t at = name.rfind(kTemporary);
+    if (at == name.npos || !is_ours(name.substr(0, at))) continue;
+    const std::optional<pid_t> writer = parse_number<pid_t>(std::string_view(name).substr(at + kTemporary.size()));
+    if (writer && *writer > 0 && has_ended(*writer) && !is_locked(it->path())) left.push_back(it->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, ignored);
+}
+
+void remove_left_behind(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  remove_left_behind_in(parent_of(path), [&](const std::string& other) { return other == name; });
+}
+
+FileDescriptor lock_temporary_folder(const std::string& folder) {
+  FileDescriptor file(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (file) flock(file.get(), LOCK_EX | LOCK_NB);
+  return file;
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
   require_plain_name(path_);
-  unlink(temporary_.c_str());  // a killed process with the same id may have left it
+  remove_left_behind(path_);
   file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_) fail_io("create", temporary_, errno);
+  flock(file_.get(), LOCK_EX | LOCK_NB);  // processes of other hosts cannot see that this process is alive
 }
 
 AtomicFile::~AtomicFile() {
@@ -111,7 +134,6 @@ void AtomicFile::commit() {
 void prepare_output(const std::string& path) {
   { const AtomicFile probe(path); }
   refuse_standard_streams(path);
-  remove_left_behind(path);
 }
 
 void write_all(int descriptor, const void* bytes, size_t count, const std::string& name) {

@@ -1,12 +1,13 @@
 // data/atomic_file.h: writes files that appear complete or not at all, with fsync and rename.
 //
 // Until commit(), the bytes are in the temporary file PATH.tmp-PID. If an exception prevents commit(), the destructor
-// removes this file. A killed process leaves at most one *.tmp-* file, which readers ignore and prepare_output()
+// removes this file. A killed process leaves at most one *.tmp-* file, which readers ignore and the next writer of PATH
 // removes. Errors, such as a full disk, have the kind io and name the file. If PATH is a device, a pipe or a link, the
 // constructor throws a usage Error, because a rename would replace it.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,17 @@ class FileDescriptor {  // owns a POSIX descriptor; -1 if none
   int descriptor_;
 };
 
+// Files, folders and links are written under the name PATH.tmp-PID, and then renamed to PATH.
+std::string temporary_name(const std::string& path);
+// Removes each PATH.tmp-PID whose writer has ended: no process of this host has the number, except this one, and no
+// process of any host has locked it (flock).
+void remove_left_behind(const std::string& path);
+// The same for all paths in a folder whose last part is_ours() accepts.
+void remove_left_behind_in(const std::string& folder, const std::function<bool(const std::string&)>& is_ours);
+// Returns a lock by which processes of other hosts see that the temporary folder is in use. Closing it ends the lock. A
+// file system without locks gives none.
+FileDescriptor lock_temporary_folder(const std::string& folder);
+
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);  // REQUIRES: the folder exists
@@ -47,8 +59,8 @@ class AtomicFile {
   FileDescriptor file_;
 };
 
-// Checks that AtomicFile can write `path`, and that `path` is not the file of standard input or output. Also removes
-// temporary files that killed processes left. Commands call this function before they do any work.
+// Checks that AtomicFile can write `path`, and that `path` is not the file of standard input or output. Commands call
+// this function before they do any work.
 void prepare_output(const std::string& path);
 
 // Calls write(2) until all bytes are written, and repeats interrupted calls. Error messages contain `name`.

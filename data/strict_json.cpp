@@ -53,7 +53,7 @@ std::string duplicate_key(std::string_view text) {
       duplicate = parsed.get<std::string>();
     return true;
   };
-  (void)json::parse(text, check);
+  [[maybe_unused]] const json all = json::parse(text, check);
   return duplicate;
 }
 

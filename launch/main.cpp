@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,11 +88,27 @@ int run(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi, 
   return command.run(context);
 }
 
+// Returns the argument that `path` begins with, as "--option" if it is the value of an option.
+std::string argument_in(const std::vector<std::string>& args, const std::string& path) {
+  for (size_t i = 1; i < args.size(); ++i) {
+    const size_t equals = args[i].starts_with("--") ? args[i].find('=') : std::string::npos;
+    const std::string value = equals == std::string::npos ? args[i] : args[i].substr(equals + 1);
+    if (value.empty() || !path.starts_with(value)) continue;
+    if (equals != std::string::npos) return args[i].substr(0, equals);
+    if (args[i - 1].starts_with("--")) return args[i - 1];
+  }
+  return args.front();  // the command
+}
+
 int run_and_flush(const std::vector<std::string>& args, std::unique_ptr<MpiSession>& mpi,
                   std::unique_ptr<Communicator>& world) {
   int status = 0;
   try {
     status = run(args, mpi, world);
+  } catch (const std::filesystem::filesystem_error& e) {
+    if (e.code() != std::errc::filename_too_long) throw;
+    fail(ErrorKind::usage, fmt::format("{}: the name is too long: {}", argument_in(args, e.path1().string()),
+                                       printable(e.path1().string())));
   } catch (const std::system_error&) {  // thrown by fmt::print, without the name of the stream
     if (std::ferror(stdout) == 0) throw;
   }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -24,12 +25,20 @@ namespace {
 // True if all_or_none() gave this error to all ranks, because its text then starts with the rank that failed first.
 bool is_agreed(const std::exception& e) { return std::string_view(e.what()).starts_with("rank "); }
 
+// std::thread and std::async throw this error. Errors of files are of the derived class filesystem_error.
+bool is_out_of_threads(const std::exception& e) {
+  const auto* of_system = dynamic_cast<const std::system_error*>(&e);
+  return of_system != nullptr && dynamic_cast<const std::filesystem::filesystem_error*>(&e) == nullptr &&
+         of_system->code() == std::errc::resource_unavailable_try_again;
+}
+
 }  // namespace
 
 int exit_code_of(const std::exception& e) {
   if (const auto* error = dynamic_cast<const Error*>(&e)) return error->exit_code();
-  const bool io = dynamic_cast<const std::filesystem::filesystem_error*>(&e) != nullptr;
-  return static_cast<int>(io ? ErrorKind::io : ErrorKind::internal);
+  const auto* of_system = dynamic_cast<const std::system_error*>(&e);  // also of std::filesystem
+  if (of_system == nullptr) return static_cast<int>(ErrorKind::internal);
+  return static_cast<int>(of_system->code() == std::errc::filename_too_long ? ErrorKind::usage : ErrorKind::io);
 }
 
 std::string failure_text(const std::exception& e, int rank, int world_size, const std::string& host) {
@@ -38,7 +47,12 @@ std::string failure_text(const std::exception& e, int rank, int world_size, cons
   std::string text = world_size == 1 ? "weft: "
                      : is_agreed(e)  ? fmt::format("weft[{} ranks]: ", world_size)
                                      : fmt::format("weft[rank {} of {}, {}]: ", rank, world_size, host);
-  text += out_of_memory ? "out of memory" : e.what();
+  text += out_of_memory          ? "out of memory"
+          : is_out_of_threads(e) ? fmt::format(
+                                       "no thread can be started: {}; raise the limit of processes or memory "
+                                       "(ulimit -u, -v, -d), or set fewer threads",
+                                       e.what())
+                                 : e.what();
   if (error != nullptr && !error->frames().empty()) {
     const std::vector<std::string>& frames = error->frames();
     text += fmt::format(" ({})", fmt::join(frames.rbegin(), frames.rend(), ", "));

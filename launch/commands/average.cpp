@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "data/atomic_file.h"
+#include "data/create_folder.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/options.h"
@@ -178,6 +179,7 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
          fmt::format("--output {} has a name reserved for checkpoints of runs: give a different name", r.output));
   if (!fs::exists(fs::symlink_status(r.output, error))) return;
   if (!fs::is_directory(r.output)) fail(ErrorKind::usage, fmt::format("--output {} is not a folder", r.output));
+  remove_left_behind_in(r.output, [](const std::string& name) { return step_of_folder(name).has_value(); });
   if (fs::is_empty(r.output)) return;
   if (!r.force)
     fail(ErrorKind::usage,
@@ -194,10 +196,10 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
 
 // Returns a temporary folder if an earlier average must stay in place until the new average is complete.
 std::string folder_to_write(const std::string& output) {
+  remove_left_behind(output);
   if (!fs::exists(output) || fs::is_empty(output)) return output;
-  std::string beside = temporary_name(output);
-  while (fs::exists(fs::symlink_status(beside))) beside += "x";
-  return beside;
+  create_folder(temporary_name(output));
+  return temporary_name(output);
 }
 
 }  // namespace
@@ -218,6 +220,7 @@ int run_average(const CommandContext& context) {
   for (const std::string& folder : folders) state["averaged"].push_back(folder);
 
   const std::string root = folder_to_write(request.output);
+  const FileDescriptor lock = root == request.output ? FileDescriptor() : lock_temporary_folder(root);
   std::optional<ProgressBar> bar;
   const auto show = [&](int64_t done, int64_t total) {
     if (!bar) bar.emplace("averaging", "tensors", total, ProgressOutput::standard(request.quiet));

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,23 @@ TEST(PrepareOutput, RemovesWhatProcessesLeftThatAreGoneAndNothingElse) {
   std::vector<std::string> kept{alive, fmt::format("b.tmp-{}", gone), fmt::format("a.tmp-{}x", gone), "a.tmp-"};
   std::sort(kept.begin(), kept.end());
   EXPECT_EQ(names_in(folder.path()), kept);
+}
+
+TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
+  const TemporaryFolder folder;
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  const std::string left = fmt::format("{}.tmp-{}", folder / "a", gone);
+  std::ofstream(left) << "half";
+  {
+    const FileDescriptor in_use(open(left.c_str(), O_RDONLY));  // as by a writer on another host
+    ASSERT_EQ(flock(in_use.get(), LOCK_EX), 0);
+    write_file_atomically(folder / "a", "whole");
+    EXPECT_EQ(names_in(folder.path()).size(), 2u);
+  }
+  write_file_atomically(folder / "a", "whole");
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a"});
 }
 
 TEST(WriteAll, SaysThatTheDiskIsFull) {

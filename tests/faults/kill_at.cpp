@@ -1,5 +1,6 @@
 // tests/faults/kill_at.cpp: preloaded into a program, ends it by SIGKILL at a chosen system call that changes
 // files: WEFT_KILL_AT=rename:3 is before the third rename. Calls: write, fsync, rename, symlink, unlink.
+// WEFT_KILL_AT=step:3 is before the record of step 3 is written to the log.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace {
 
@@ -20,6 +22,13 @@ void count(const char* call) {
   if (--left == 0) kill(getpid(), SIGKILL);
 }
 
+void look_for_step(const void* data, size_t bytes) {
+  static const char* const chosen = std::getenv("WEFT_KILL_AT");
+  if (chosen == nullptr || std::strncmp(chosen, "step:", 5) != 0) return;
+  static const std::string record = std::string("{\"step\":") + (chosen + 5) + ",\"epoch\"";
+  if (memmem(data, bytes, record.data(), record.size()) != nullptr) kill(getpid(), SIGKILL);
+}
+
 template <typename Function>
 Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
@@ -30,7 +39,7 @@ Function* real(const char* name) {
 extern "C" {
 
 ssize_t write(int file, const void* data, size_t bytes) {
-  if (file > STDERR_FILENO) count("write");
+  if (file > STDERR_FILENO) count("write"), look_for_step(data, bytes);
   return real<decltype(write)>("write")(file, data, bytes);
 }
 int fsync(int file) {

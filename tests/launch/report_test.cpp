@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "tensor/error.h"
 
@@ -26,6 +28,14 @@ TEST(Report, ShowsWhatWasGoingOnInnermostFirst) {
   const Error e(ErrorKind::data, "SHA-256 differs");
   EXPECT_EQ(failure_text(e, 0, 1, ""),
             "weft: SHA-256 differs (while reading shard train-003.h5, while training step 1200)\n");
+}
+
+TEST(Report, OfASystemErrorIsAFailureOfInputOrOutputOrOfUsage) {
+  const std::system_error threads(std::make_error_code(std::errc::resource_unavailable_try_again));
+  EXPECT_EQ(exit_code_of(threads), 5);
+  EXPECT_NE(failure_text(threads, 0, 1, "").find("no thread can be started"), std::string::npos);
+  const std::filesystem::filesystem_error name("status", std::make_error_code(std::errc::filename_too_long));
+  EXPECT_EQ(exit_code_of(name), 2);
 }
 
 TEST(Report, ShowsTheSourceLineOfOurOwnBugsOnly) {

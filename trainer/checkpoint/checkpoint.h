@@ -44,6 +44,9 @@ FlatState stored_weights(const std::string& folder, StoredWeights which, const F
 
 // The functions below access files without communication. World rank 0 calls them and broadcasts the results.
 
+// Removes all temporary checkpoints. REQUIRES: the caller has locked the run, so that nothing else writes checkpoints.
+void remove_temporary_checkpoints(const std::string& root);
+
 std::vector<std::string> step_folders(const std::string& root);  // paths, newest first; not verified
 
 // Returns the newest intact step folder under ROOT, and prints each skipped folder with the reason to stderr. Returns

@@ -14,15 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Ignores drafts that cannot be removed, because the next save tries again.
-void remove_stale_drafts(const std::string& root) {
-  std::vector<fs::path> stale;
-  std::error_code error;
-  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error))
-    if (is_temporary_name(it->path().filename().string())) stale.push_back(it->path());
-  for (const fs::path& path : stale) fs::remove_all(path, error);
-}
-
 // Renames a damaged folder of this step, so that a run that resumed from an older checkpoint can save this step.
 void move_damaged_aside(const std::string& folder) {
   std::error_code error;
@@ -56,10 +47,11 @@ CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)
     : manifest(std::move(m)), final_(root + "/" + step_folder_name(manifest.step)), temporary_(temporary_name(final_)) {
   std::error_code error;
   fs::create_directory(root, error);  // an error also prevents the next one
-  remove_stale_drafts(root);
+  remove_left_behind_in(root, [](const std::string& name) { return step_of_folder(name).has_value(); });
   move_damaged_aside(final_);
   if (!fs::create_directory(temporary_, error))
     fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", temporary_, error.message()));
+  lock_ = lock_temporary_folder(temporary_);
 }
 
 CheckpointDraft::~CheckpointDraft() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/atomic_file.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 
 namespace weft {
@@ -27,7 +28,7 @@ class MadeFolders {
 
 class CheckpointDraft {
  public:
-  // Creates `root` if necessary, and removes temporary folders of earlier saves from it. Does not create its parents,
+  // Creates `root` if necessary, and removes what killed writers left there. Does not create its parents,
   // so that a run whose folder is removed does not make it again. If the step's folder already exists, renames it to
   // step-N.damaged-PID if it is damaged, and otherwise throws an Error.
   CheckpointDraft(const std::string& root, CheckpointManifest manifest);
@@ -42,6 +43,7 @@ class CheckpointDraft {
 
  private:
   std::string final_, temporary_;
+  FileDescriptor lock_;  // of the temporary folder
   bool committed_ = false;
 };
 

@@ -101,6 +101,12 @@ std::vector<std::string> step_folders(const std::string& root) {
   return folders;
 }
 
+void remove_temporary_checkpoints(const std::string& root) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : list_folder(root))
+    if (is_temporary_name(entry.path().filename().string())) fs::remove_all(entry.path(), ignored);
+}
+
 std::optional<std::string> find_latest_checkpoint(const std::string& root) {
   if (!fs::is_directory(root)) return std::nullopt;
   const std::vector<std::string> folders = step_folders(root);
@@ -170,7 +176,7 @@ void point_to(const std::string& root, const std::string& pointer, const std::st
   if (!step_of_folder(target) || !fs::is_directory(root + "/" + target, error))
     fail(ErrorKind::io, fmt::format("{}/{} cannot point to {}: there is no such step folder", root, pointer, target));
   const std::string temporary = root + "/" + temporary_name(target);
-  fs::remove(temporary, error);  // left by a killed process with the same id
+  fs::remove(temporary, error);
   fs::create_symlink(target, temporary, error);
   if (error) fail(ErrorKind::io, fmt::format("cannot create the link {}: {}", temporary, error.message()));
   rename_durably(temporary, root + "/" + pointer);

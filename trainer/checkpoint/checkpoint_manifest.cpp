@@ -103,8 +103,6 @@ int64_t step_of_checkpoint(const std::string& path) {
   return *step_of_folder((folder.has_filename() ? folder : folder.parent_path()).filename().string());
 }
 
-std::string temporary_name(const std::string& folder) { return fmt::format("{}.tmp-{}", folder, getpid()); }
-
 bool is_temporary_name(const std::string& name) {
   const size_t dot = name.find(".tmp-");
   return dot != std::string::npos && step_of_folder(name.substr(0, dot));

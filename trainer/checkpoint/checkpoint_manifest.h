@@ -34,9 +34,7 @@ std::string step_folder_name(int64_t step);                   // "step-00001200"
 std::optional<int64_t> step_of_folder(const std::string& n);  // nullopt for other names
 int64_t step_of_checkpoint(const std::string& path);          // for a path such as .../step-00001200
 
-// Returns "FOLDER.tmp-PID".
-std::string temporary_name(const std::string& folder);
-// Returns true for the temporary name of a step folder. Readers ignore such folders, and the next save removes them.
+// Returns true for the temporary name of a step folder (data/atomic_file.h). Readers ignore such folders.
 bool is_temporary_name(const std::string& name);
 
 bool is_plain_file_name(const std::string& name);  // no slash or control character, not "." or ".."

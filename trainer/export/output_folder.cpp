@@ -2,7 +2,6 @@
 #include "trainer/export/output_folder.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -76,12 +75,12 @@ std::string without_slash(std::string path) {
 }  // namespace
 
 OutputFolder::OutputFolder(const std::string& path, bool force)
-    : path_(without_slash(path)), temporary_(fmt::format("{}.tmp-{}", path_, getpid())) {
+    : path_(without_slash(path)), temporary_(temporary_name(path_)) {
   require_replaceable(path_, force);
   if (const std::string parent = fs::path(path_).parent_path().string(); !parent.empty()) parents_.make(parent);
-  std::error_code error;
-  fs::remove_all(temporary_, error);  // left by a killed process with the same id
+  remove_left_behind(path_);
   create_folder(temporary_);
+  lock_ = lock_temporary_folder(temporary_);
 }
 
 OutputFolder::~OutputFolder() {

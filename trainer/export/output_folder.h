@@ -31,6 +31,7 @@ class OutputFolder {
  private:
   std::string path_, temporary_;
   MadeFolders parents_;
+  FileDescriptor lock_;  // of the temporary folder
   bool committed_ = false;
 };
 

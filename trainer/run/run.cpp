@@ -68,6 +68,9 @@ void Run::start(const std::string& plan, const std::string& kept_gemms) {
   validator_.resume();  // removes texts of earlier starts before anything is written, because the disk may be full
   all_or_none(world, [&] {
     if (!run_.is_main_rank()) return;
+    if (resume_from.empty() && !config.train.fresh)  // the run ended before its first save
+      if (const int64_t step = RunFolder::last_logged_step(config.train.output); step > 0)
+        run_.log.message(fmt::format("there is no checkpoint, so the {} steps in log.jsonl are repeated", step));
     run_.log.open(*run_.folder, plan, run_.prepared.config_text, run_.state);
     run_.folder->note_started();  // only here, so that a start that fails keeps the notes of the last one
   });
@@ -228,6 +231,9 @@ int run_on(const Mesh& mesh, ResolvedRun resolved, OtherPrograms* others) {
   const TrainConfig t = resolved.config.train;
   SignalWatch signals;
   RunLog log(resolved.config, resolved.stages, mesh, others);
+  all_or_none(world, [&] {
+    if (world.is_main_rank()) RunFolder::require_checkpoints(t.output, t.fresh);
+  });
   const bool is_new = world.max(world.is_main_rank() && RunFolder::would_begin(t.output, t.fresh) ? 1 : 0) == 1;
   std::unique_ptr<RunFolder> folder = is_new ? nullptr : open_folder(resolved.config, world);
   PreparedRun prepared = prepare_run(std::move(resolved), mesh.own(), world);

@@ -1,6 +1,8 @@
 // trainer/run/run_checkpoints.cpp: starts and tracks saves, and retries failed saves.
 #include "trainer/run/run_checkpoints.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "tensor/error.h"
@@ -63,6 +65,7 @@ void RunCheckpoints::save(bool last) {
   if (saved_at_ == state.step) {
     all_or_none(run_.world(), [&] {
       if (is_best && run_.is_main_rank()) keep(newest_, is_best, state.divergence.good_until, needed);
+      require_links();
     });
     return;
   }
@@ -78,7 +81,15 @@ void RunCheckpoints::save(bool last) {
   saved_at_ = state.step, seconds_at_save_ = state.seconds, retry_at_ = 0;
   best_when_saved_ = state.best;
   attempt(last, start);
-  while (last && files_.saver().in_progress()) attempt(last, [&] { advance_once(); });
+  if (!last) return;
+  while (files_.saver().in_progress()) attempt(last, [&] { advance_once(); });
+  all_or_none(run_.world(), [&] { require_links(); });
+}
+
+void RunCheckpoints::require_links() const {
+  if (!not_linked_.empty())
+    fail(ErrorKind::io,
+         fmt::format("{} is saved, but the links latest and best were not updated: {}", newest_, not_linked_));
 }
 
 void RunCheckpoints::advance(const StepTotals& totals) {
@@ -115,6 +126,7 @@ void RunCheckpoints::go_back_to(const std::string& folder) {
   });
   newest_ = folder;
   is_wanted_ = true, best_is_new_ = false;
+  unlinked_best_.clear();
 }
 
 bool RunCheckpoints::has(int64_t step) const {
@@ -149,19 +161,38 @@ void RunCheckpoints::attempt(bool last, const std::function<void()>& part) {
 void RunCheckpoints::keep(const std::string& folder, bool is_best, int64_t good_until,
                           const std::vector<int64_t>& needed) {
   run_.folder->require_own();
-  point_to(root_, "latest", folder);
-  if (is_best) point_to(root_, "best", folder);
+  if (is_best) unlinked_best_ = folder;
+  not_linked_.clear();
+  try {
+    point_to(root_, "latest", folder);
+    if (!unlinked_best_.empty()) point_to(root_, "best", unlinked_best_);
+    unlinked_best_.clear();
+  } catch (const Error& e) {  // the new checkpoint is complete nevertheless
+    not_linked_ = e.what();
+    return;  // pruning goes by the links
+  }
   try {
     prune_checkpoints(root_, config_.keep_last, config_.keep_every, good_until, needed);
-  } catch (const Error& e) {  // the new checkpoint is complete nevertheless
+  } catch (const Error& e) {
     not_pruned_ = e.what();
   }
 }
 
+// Waits until all ranks have written, in many short collectives, because a slow disk must not count as a rank that
+// hangs (parallel.timeout).
+void RunCheckpoints::await_writers() {
+  while (run_.world().max(files_.saver().is_ready() ? 0 : 1) == 1)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
 void RunCheckpoints::advance_once() {
+  await_writers();
   if (const auto folder = files_.saver().advance()) {
     newest_ = *folder, best_ = best_when_saved_;
     run_.log.message(fmt::format("saved {}", newest_));
+    if (!not_linked_.empty())
+      run_.log.message(
+          fmt::format("the links latest and best were not updated, and the next save tries again: {}", not_linked_));
     if (!not_pruned_.empty()) run_.log.message("old checkpoints were not removed: " + std::exchange(not_pruned_, ""));
   }
 }

@@ -51,11 +51,15 @@ class RunCheckpoints {
   std::vector<int64_t> needed_steps() const;
   void finish();
   void advance_once();
+  void await_writers();
+  void require_links() const;  // throws an Error of kind io if the links of the newest checkpoint were not updated
 
   const RunContext& run_;
   const TrainConfig& config_;
   const std::string root_;
-  std::string newest_, not_pruned_;
+  std::string newest_;
+  std::string not_linked_, not_pruned_;           // errors of keep(); empty if there are none
+  std::string unlinked_best_;                     // the best checkpoint, until the link best points to it
   BestScore best_, best_when_saved_;              // best score at the newest checkpoint, and at the last started save
   int64_t saved_at_ = -1;                         // step of the last save, which may be in progress; -1 if it failed
   double seconds_at_save_ = 0, retry_at_ = 0;     // in seconds of training; retry_at_ is 0 unless the last save failed

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "data/create_folder.h"
 #include "data/shards/manifest.h"
@@ -15,6 +16,7 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/report/event_log.h"
 
 namespace weft {
 namespace {
@@ -69,6 +71,25 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
     set_aside(log());
   }
   create_folder(checkpoints(), "train.output");
+  remove_temporary_checkpoints(checkpoints());  // the lock shows that their writers have ended
+  for (const std::string& file : {config(), finished()}) remove_left_behind(file);
+}
+
+void RunFolder::require_checkpoints(const std::string& path, bool fresh) {
+  const std::string log = path + "/log.jsonl", checkpoints = path + "/checkpoints";
+  if (fresh || !fs::exists(log) || fs::exists(checkpoints)) return;
+  if (const int64_t step = last_logged_step(path); step > 0)
+    fail(ErrorKind::checkpoint,
+         fmt::format("{} lists {} steps, but {} is gone: put it back, give a different train.output, or start over "
+                     "from step 0 with --train.fresh=true",
+                     log, step, checkpoints));
+}
+
+int64_t RunFolder::last_logged_step(const std::string& path) {
+  int64_t last = 0;
+  if (const std::string log = path + "/log.jsonl"; fs::exists(log))
+    for_each_record(log, [&](const nlohmann::json& record) { last = record.value("step", last); });
+  return last;
 }
 
 void RunFolder::require_visible(const std::string& path) {
@@ -81,7 +102,7 @@ void RunFolder::require_visible(const std::string& path) {
 
 void RunFolder::note_started() {
   log_ = FileDescriptor(open(log().c_str(), O_RDONLY | O_CLOEXEC));
-  for (const char* note : {"/finished", "/stopped"}) fs::remove(path_ + note);
+  for (const std::string& note : {finished(), stopped()}) fs::remove(note);
 }
 
 bool RunFolder::is_lost_now() const { return is_other_file(lock_, path_ + "/.lock") || is_other_file(log_, log()); }
@@ -102,12 +123,8 @@ void RunFolder::require_own() const {
                                     path_));
 }
 
-void RunFolder::note_finished(int64_t step) const {
-  write_file_atomically(path_ + "/finished", fmt::format("step {}\n", step));
-}
+void RunFolder::note_finished(int64_t step) const { write_file_atomically(finished(), fmt::format("step {}\n", step)); }
 
-void RunFolder::note_stopped(int64_t step) const {
-  write_file_atomically(path_ + "/stopped", fmt::format("step {}\n", step));
-}
+void RunFolder::note_stopped(int64_t step) const { write_file_atomically(stopped(), fmt::format("step {}\n", step)); }
 
 }  // namespace weft

@@ -22,6 +22,11 @@ class RunFolder {
   // True if a run in this folder would start from scratch, because of `fresh` or because checkpoints/ is missing.
   static bool would_begin(const std::string& path, bool fresh);
 
+  // Throws an Error of kind checkpoint if the log has steps, but checkpoints/ is missing: a run must not start over
+  // unasked. With `fresh`, nothing is required.
+  static void require_checkpoints(const std::string& path, bool fresh);
+  static int64_t last_logged_step(const std::string& path);  // 0 if the log is missing or has no step
+
   // True if .lock or log.jsonl is certainly no longer the file that the run opened, because the folder was removed or
   // replaced. Looks at most once per second.
   bool is_lost();
@@ -34,6 +39,8 @@ class RunFolder {
   std::string log() const { return path_ + "/log.jsonl"; }
   std::string tensorboard() const { return path_ + "/tensorboard"; }
   std::string config() const { return path_ + "/config.cfg"; }
+  std::string finished() const { return path_ + "/finished"; }
+  std::string stopped() const { return path_ + "/stopped"; }
   // An earlier start's files `finished` and `stopped` are removed by note_started(). Scripts read these files, because
   // an exit status may also come from a launcher.
   void note_started();                     // REQUIRES: the log is open

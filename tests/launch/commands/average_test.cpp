@@ -1,6 +1,7 @@
 // tests/launch/commands/average_test.cpp: `weft average`: the mean of checkpoints' weights, which ones it chooses, and
 // what it refuses.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -175,7 +176,8 @@ TEST_F(Average, ReplacesOnlyAnAverageAndOnlyWhenForced) {
 }
 
 TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
-  for (const std::string& other : {output_ + ".new", temporary_name(output_)}) {
+  const std::string of_a_live_writer = output_ + ".tmp-" + std::to_string(getppid());
+  for (const std::string& other : {output_ + ".new", of_a_live_writer, temporary_name(output_)}) {
     fs::create_directory(other);
     write_file_atomically(other + "/mine", "");
   }
@@ -183,8 +185,15 @@ TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
   average({run_, "--last", "3", "--output", output_ + "/", "--force"});
   expect_mean_of({20, 30, 40}, 40);
   EXPECT_TRUE(fs::exists(output_ + ".new/mine"));
-  EXPECT_TRUE(fs::exists(temporary_name(output_) + "/mine"));
-  EXPECT_FALSE(fs::exists(temporary_name(output_) + "x"));
+  EXPECT_TRUE(fs::exists(of_a_live_writer + "/mine"));
+  EXPECT_FALSE(fs::exists(temporary_name(output_)));
+}
+
+TEST_F(Average, TakesAFolderWhereAKilledOneLeftItsDraft) {
+  fs::create_directories(temporary_name(output_ + "/step-00000040"));
+  average({run_, "--last", "3", "--output", output_});
+  expect_mean_of({20, 30, 40}, 40);
+  EXPECT_FALSE(fs::exists(temporary_name(output_ + "/step-00000040")));
 }
 
 TEST_F(Average, RefusesCheckpointsThatDoNotFitTogether) {
