@@ -182,20 +182,22 @@ int64_t ParamStore::inference_numel_of(const Param& p) const {
   return w.empty() ? 0 : ops::inference_numel(device_, compute_, w.cols(), w.rows());
 }
 
+size_t ParamStore::inference_bytes() const { return static_cast<size_t>(inference_numel()) * size_of(compute_); }
+
+void ParamStore::reserve_inference_copies() { inference_ = buffer_of(inference_bytes()); }
+
 void ParamStore::add_inference_copies() {
-  const auto bytes = [&](int64_t n) { return static_cast<size_t>(n) * size_of(compute_); };
-  inference_ = buffer_of(bytes(inference_numel()));
+  if (inference_.bytes() < inference_bytes()) reserve_inference_copies();
   int64_t at = 0;
   for (Param& p : params_) {
     const int64_t n = inference_numel_of(p);
-    if (n > 0) p.weight.inference = inference_.tensor({n}, compute_, bytes(at));
+    if (n > 0) p.weight.inference = inference_.tensor({n}, compute_, static_cast<size_t>(at) * size_of(compute_));
     at += n;
   }
 }
 
 void ParamStore::remove_inference_copies() {
   for (Param& p : params_) p.weight.inference = Tensor();
-  inference_ = Buffer();
 }
 
 ParamBytes ParamStore::bytes() const {

@@ -119,8 +119,9 @@ class ParamStore {
   // Inference copies are weights packed for GEMMs of few rows. While they exist, all GEMMs x W^T read them, which
   // changes rounding. refresh() and round_values() fill them. On devices without such GEMMs, they have no elements.
   void add_inference_copies();
-  void remove_inference_copies();
-  int64_t inference_numel() const;  // elements of all inference copies
+  void remove_inference_copies();   // keeps their memory for the next time
+  void reserve_inference_copies();  // allocates this memory in advance
+  size_t inference_bytes() const;   // of all inference copies
 
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
@@ -161,6 +162,7 @@ class ParamStore {
  private:
   void make_buffers(int shards);
   void name_packed();
+  int64_t inference_numel() const;
   int64_t inference_numel_of(const Param& p) const;
 
   int tp_rank_, tp_size_;

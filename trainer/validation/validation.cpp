@@ -28,9 +28,11 @@ Validation::Validation(const RunConfig& config, const std::vector<ValidationSet>
     read_tokenizers(folder, sets.front().opened->manifest());  // throws an Error if one is damaged
     tokenizers_ = load_tokenizers(folder);
   }
-  if (translates)
+  if (translates) {
+    trainer.replica().params().reserve_inference_copies();
     translator_ =
         std::make_unique<Translator>(trainer.replica(), *tokenizers_.source, *tokenizers_.target, config.decode);
+  }
   for (const ValidationSet& set : sets) {
     auto own = std::make_unique<Set>();
     own->name = set.name;

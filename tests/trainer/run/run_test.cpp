@@ -387,16 +387,5 @@ TEST(Run, AStopAfterTheLastStepPutsOffItsValidationToo) {
   }
 }
 
-TEST(RunFolder, RequiresTheCheckpointsOfALogUnlessTheRunIsFresh) {
-  const TemporaryFolder folder;
-  RunFolder::require_checkpoints(folder.path(), /*fresh=*/false);
-  write_file_atomically(folder / "log.jsonl", "{\"step\":0,\"schema\":2}\n{\"step\":12,\"loss\":2}\n");
-  testing::expect_error([&] { RunFolder::require_checkpoints(folder.path(), false); }, ErrorKind::checkpoint,
-                        {"lists 12 steps", "checkpoints is gone", "--train.fresh=true"});
-  RunFolder::require_checkpoints(folder.path(), /*fresh=*/true);
-  std::filesystem::create_directory(folder / "checkpoints");
-  RunFolder::require_checkpoints(folder.path(), false);
-}
-
 }  // namespace
 }  // namespace weft::testing
