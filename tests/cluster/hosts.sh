@@ -52,7 +52,13 @@ cable() { ip -n "$(space node2)" link set eth0 "$1"; }  # cable up|down
 
 # Replaces the cable by one that delays packets by so many ms and loses so many per cent.
 slow_cable() {  # slow_cable DELAY LOSS
-  ip -n "$(space node1)" link delete eth0
+  if [ -e "$folder/cable.pid" ]; then  # its end takes the cards of a slow cable away
+    kill "$(cat "$folder/cable.pid")"
+    wait_until 10 "the old cable is gone" eval '! ip -n "$(space node2)" link show eth0 2>/dev/null'
+    rm "$folder/cable"
+  else
+    ip -n "$(space node1)" link delete eth0
+  fi
   "$here/slow_cable" "$@" "$(space node1)" "$(space node2)" >"$folder/cable" &
   echo $! >"$folder/cable.pid"
   disown

@@ -72,7 +72,7 @@ RunFolder::RunFolder(const std::string& path, bool fresh) : path_(path) {
   }
   create_folder(checkpoints(), "train.output");
   remove_temporary_checkpoints(checkpoints());  // the lock shows that their writers have ended
-  for (const std::string& file : {config(), finished()}) remove_left_behind(file);
+  for (const std::string& file : {config(), finished(), stopped()}) remove_left_behind(file);
 }
 
 void RunFolder::require_checkpoints(const std::string& path, bool fresh) {
