@@ -33,6 +33,12 @@ std::string digests_of(const ResolvedRun& run) {
   return digests;
 }
 
+std::vector<std::string> folders_of(const ResolvedRun& run) {
+  std::vector<std::string> folders = training_folders(run.stages);
+  for (const ValidationSet& set : run.valid) folders.push_back(set.folder);
+  return folders;
+}
+
 }  // namespace
 
 void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
@@ -45,9 +51,8 @@ void require_same_on_all_ranks(const ResolvedRun& run, Communicator& world) {
                                          first_difference(main_text, config_text)));
     if (digests != main_digests)
       fail(ErrorKind::usage,
-           fmt::format("rank {} finds a different corpus than rank 0 in {} or {}: give all ranks the "
-                       "same files",
-                       world.rank(), fmt::join(training_folders(run.stages), ", "), run.config.data.valid));
+           fmt::format("rank {} finds a different corpus than rank 0 in {}: give all ranks the same files",
+                       world.rank(), fmt::join(folders_of(run), " or ")));
   });
 }
 

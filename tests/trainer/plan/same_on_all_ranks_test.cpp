@@ -51,6 +51,15 @@ TEST(SameOnAllRanks, NamesTheCorporaOfWhichOneDiffers) {
       std::string::npos);
 }
 
+TEST(SameOnAllRanks, NamesOnlyTheTrainingCorpusIfThereIsNoOther) {
+  const SyntheticCorpus train(synthetic_lengths(20, 1)), other(synthetic_lengths(20, 2));
+  ResolvedRun run;
+  run.stages = {{.name = "", .corpora = open_mix(train.folder()).corpora, .end = {}}};
+  const std::string told = told_to_rank_1(
+      run, [&](ResolvedRun& own) { own.stages[0].corpora[0].opened = std::make_shared<Corpus>(other.folder()); });
+  EXPECT_NE(told.find(" than rank 0 in " + train.folder() + ": give"), std::string::npos) << told;
+}
+
 TEST(SameOnAllRanks, AcceptsEqualOnesAndOtherDevicesAndTimeouts) {
   run_thread_ranks(3, [](Communicator& world) {
     ResolvedRun run;
