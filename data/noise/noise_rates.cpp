@@ -48,10 +48,11 @@ std::set<TextNoise> parse_letter_cases(const std::string& option, const std::str
   for (const std::string& name : split_at_commas(text)) {
     const std::optional<TextNoise> noise = noise_named(name);
     if (!noise || std::ranges::find(kLetterCases, *noise) == std::end(kLetterCases))
-      fail(ErrorKind::usage,
-           fmt::format("{} {}: '{}' is not a letter case; give only upper, title or lower", option, text, name));
+      fail(ErrorKind::usage, fmt::format("{} {}: '{}' is not a letter case; give only upper, title or lower", option,
+                                         printable(text), printable(name)));
     if (rates[*noise] == 0)
-      fail(ErrorKind::usage, fmt::format("{} {}: {} needs a rate in --noise as well", option, text, name));
+      fail(ErrorKind::usage,
+           fmt::format("{} {}: {} needs a rate in --noise as well", option, printable(text), printable(name)));
     cases.insert(*noise);
   }
   return cases;

@@ -15,7 +15,7 @@ std::vector<double> parse_rates(const std::string& option, const std::string& li
                                 const std::vector<std::string_view>& names, std::string_view kind) {
   std::vector<double> rates(names.size());
   const auto bad = [&](const std::string& what) {
-    fail(ErrorKind::usage, fmt::format("{} {}: {}", option, list, what));
+    fail(ErrorKind::usage, fmt::format("{} {}: {}", option, printable(list), what));
   };
   if (list.empty()) return rates;
   for (const std::string& item : split_at_commas(list)) {
@@ -23,13 +23,14 @@ std::vector<double> parse_rates(const std::string& option, const std::string& li
     const std::string name = item.substr(0, equals);
     const auto found = std::ranges::find(names, name);
     if (found == names.end())
-      bad(fmt::format("'{}' is not a kind of {}; give one of {}", name, kind, fmt::join(names, ", ")));
+      bad(fmt::format("'{}' is not a kind of {}; give one of {}", printable(name), kind, fmt::join(names, ", ")));
     if (equals == std::string::npos) bad(fmt::format("'{}' lacks a rate; write for example {}=0.05", name, name));
     double& rate = rates[static_cast<size_t>(found - names.begin())];
     if (rate != 0) bad(fmt::format("'{}' is given twice", name));
     const std::string number = item.substr(equals + 1);
     rate = parse_number<double>(number).value_or(0);
-    if (!(rate > 0 && rate <= 1)) bad(fmt::format("'{}' is not a rate; give a number above 0 and at most 1", number));
+    if (!(rate > 0 && rate <= 1))
+      bad(fmt::format("'{}' is not a rate; give a number above 0 and at most 1", printable(number)));
   }
   return rates;
 }

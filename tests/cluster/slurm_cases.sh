@@ -158,6 +158,8 @@ slurm_misuse() {
   expect 2 on node1 srun --mpi=pmix -n 2 "$weft" pack --source ../train.en --target ../train.de --output packed
   check "pack is refused in one line a task" [ "$(grep -c '^weft: `weft pack` runs in one process' err)" = 2 ]
   check "and writes nothing" [ ! -e packed ]
+  expect 4 on node1 srun --mpi=pmix -n 2 "$weft" translate --checkpoint nowhere
+  check "an error of all ranks is one line" [ "$(grep -vcE '^(srun|slurmstepd[^ ]*): ' err)" = 1 ]
   local mpi
   for mpi in none pmi2; do
     expect 2 on node1 srun --mpi=$mpi -n 2 "$weft" train --config "$config" "${options[@]}" --train.output=run

@@ -39,7 +39,7 @@ void check_machine(const Machine& m, int64_t ranks) {
   if (!(m.other_programs >= 0 && m.other_programs <= 1))
     fail(ErrorKind::usage, fmt::format("other_programs = {} must be between 0 and 1", m.other_programs));
   if (m.node.cores < 0) fail(ErrorKind::usage, fmt::format("node.cores = {} must be at least 0", m.node.cores));
-  if (m.processor.lost_to_collectives > 1)
+  if (m.processor.lost_to_collectives.value > 1)
     fail(ErrorKind::usage,
          fmt::format("processor.lost_to_collectives = {} must be at most 1", m.processor.lost_to_collectives.value));
   require_positive(m.processor.flops, "processor.flops", "a step");

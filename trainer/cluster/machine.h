@@ -95,7 +95,7 @@ struct Machine {
   NetworkConfig network;
   DiskConfig disk;
 
-  bool is_gpu() const { return processor.memory > 0; }  // only GPUs have their own memory
+  bool is_gpu() const { return processor.memory.value > 0; }  // only GPUs have their own memory
 
   template <typename V>
   void sections(V& v) {

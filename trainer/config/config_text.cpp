@@ -42,7 +42,7 @@ void refuse_unwritable(const Field& field) {
   if (value.find_first_of("#\n\r") != std::string::npos || trimmed(value) != value)
     fail(ErrorKind::usage, fmt::format("{} = '{}': a value in a .cfg cannot contain '#' or line ends, and cannot start "
                                        "or end with a space; use a different path, or put the command into a script",
-                                       field.key, value));
+                                       field.key, printable(value, kLongestQuote)));
 }
 
 std::string unknown_key(const std::string& key, const std::vector<Field>& fields, const std::string& command) {
@@ -105,6 +105,9 @@ std::vector<CfgOption> read_cfg(const std::string& text, const std::string& file
   std::istringstream in(text);
   std::string line, section;
   for (int number = 1; std::getline(in, line); ++number) {
+    if (trimmed(line).find('\r') != std::string::npos)  // a comment would hide what follows
+      fail(ErrorKind::usage, fmt::format("{}:{}: a carriage return within the line '{}': end lines with \\n or \\r\\n",
+                                         file_name, number, printable(line, kLongestQuote)));
     line = trimmed(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     const size_t equals = line.find('=');

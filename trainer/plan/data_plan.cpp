@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "data/batch.h"
 #include "tensor/error.h"
 #include "trainer/display/units.h"
 #include "trainer/plan/update_options.h"

@@ -129,9 +129,12 @@ void BestRule::parse(const std::string& option) {
 }
 
 void BestRule::write_text() {
-  for (const Term& t : terms_)
-    text_ += fmt::format("{}{}{}{}{}", text_.empty() ? "" : "+", t.factor == 1 ? "" : fmt::format("{}*", t.factor),
-                         t.set, t.set.empty() ? "" : ".", t.metric->name());
+  for (const Term& t : terms_) {
+    std::string factor = t.factor == 1 ? "" : fmt::format("{}*", t.factor);
+    std::erase(factor, '+');  // of 1e+16, because a + separates terms
+    text_ +=
+        fmt::format("{}{}{}{}{}", text_.empty() ? "" : "+", factor, t.set, t.set.empty() ? "" : ".", t.metric->name());
+  }
 }
 
 BestRule::BestRule(const std::string& option, const std::vector<ValidationSet>& sets) {

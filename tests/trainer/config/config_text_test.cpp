@@ -150,6 +150,14 @@ TEST(ConfigText, NamesTheLineThatIsNeitherASectionNorAValue) {
   EXPECT_EQ(cfg_error("%invalid_line%<\n"), "a.cfg:1: '%invalid_line%<' is neither a [section] nor 'key = value'");
 }
 
+TEST(ConfigText, RefusesACarriageReturnWithinALine) {
+  EXPECT_EQ(
+      cfg_error("# old line ends\r[model]\rwidth = 64\r"),
+      "a.cfg:1: a carriage return within the line '# old line ends\\r[model]\\rwidth = 64\\r': end lines with \\n or "
+      "\\r\\n");
+  EXPECT_EQ(cfg_error("[model]\r\nwidth = 64\r\n"), "");
+}
+
 TEST(ConfigText, RefusesWhatIsGivenTwice) {
   EXPECT_EQ(cfg_error("[model]\nwidth = 1\nwidth = 2\n"), "a.cfg:3: model.width is given twice");
 }

@@ -102,6 +102,12 @@ TEST(BestRule, AddsNumbersWithTheirFactors) {
   EXPECT_EQ(BestRule("dev.bleu+4*news.loss", parse_validation_sets("dev=a,news=b")).value(in(numbers)), 22);
 }
 
+TEST(BestRule, IsReadBackFromItsText) {
+  const BestRule rule("0.5*dev.bleu+1e16*news.loss", parse_validation_sets("dev=a,news=b"));
+  ASSERT_TRUE(BestRule::read(rule.text()).has_value());
+  EXPECT_EQ(BestRule::read(rule.text())->text(), rule.text());
+}
+
 TEST(BestRule, HasNoValueIfANumberIsMissing) {
   const BestRule rule("dev.bleu+news.bleu", parse_validation_sets("dev=a,news=b"));
   EXPECT_EQ(rule.value(in({{"dev.bleu", 30}})), std::nullopt);
