@@ -10,6 +10,10 @@ set(mpi_environment OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1)
 set(emulated_modules WEFT_CUDA_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_cuda.so
     WEFT_NCCL_MODULE=${PROJECT_BINARY_DIR}/emulated/libweft_nccl.so)
+set(weft_ptx_gpus 80 90)  # compute capabilities of A100, H100, B200 and RTX 50
+if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
+  list(APPEND weft_ptx_gpus 100 120)
+endif()
 set(device_filters ${PROJECT_SOURCE_DIR}/tests/device_filters.txt)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${device_filters})
 
@@ -92,4 +96,22 @@ function(weft_emulated_tests shards)
     weft_device_filter(${folder} "host|slow" left_out)
     weft_sharded_tests(emulated_${folder}.extended ${folder}_tests ${shards} "${only}-${left_out}" EXTENDED ${rest})
   endif()
+endfunction()
+
+# Runs the same with the PTX that nvcc makes of the kernels: for the H100, and as extended tests for all GPUs.
+function(weft_ptx_tests)
+  if(NOT weft_has_cuda OR WEFT_SANITIZE)
+    return()
+  endif()
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  weft_device_filter(${folder} "host|slow|extended" left_out)
+  foreach(gpu IN LISTS weft_ptx_gpus)
+    set(is_extended PROPERTIES COST 100)
+    if(NOT gpu EQUAL 90)
+      set(is_extended EXTENDED PROPERTIES COST 100 FIXTURES_REQUIRED ptx_of_all_gpus)
+    endif()
+    weft_sharded_tests(ptx_${gpu}_${folder} ${folder}_tests 1 "-${left_out}" ${is_extended}
+                       ENVIRONMENT WEFT_TEST_DEVICE=cuda ${emulated_modules} ${test_threads}
+                       WEFT_EMULATION_PTX=${PROJECT_BINARY_DIR}/emulated/ptx/${gpu})
+  endforeach()
 endfunction()

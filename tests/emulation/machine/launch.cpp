@@ -6,6 +6,8 @@
 #include "tests/emulation/machine/executor.h"
 #include "tests/emulation/machine/limits.h"
 #include "tests/emulation/machine/machine.h"
+#include "tests/emulation/ptx/library.h"
+#include "tests/emulation/runtime/kernel_names.h"
 
 namespace weft::emulation {
 namespace {
@@ -46,6 +48,40 @@ void require_device_pointers(std::span<const std::span<const std::byte>> argumen
     }
 }
 
+using Body = std::function<void(uint64_t seed)>;
+
+std::span<const std::byte> allocation_around(uint64_t address) {
+  const void* const data = reinterpret_cast<const void*>(address);
+  const int device = machine().device_of(data);
+  return device < 0 ? machine().pinned().around(data) : machine().device(device).memory.around(data);
+}
+
+Body body_of_ptx(const cudaLaunchConfig_t& config, const void* kernel,
+                 std::span<const std::span<const std::byte>> arguments) {
+  static const ptx::Allocations kAllocations = allocation_around;
+  std::vector<std::vector<std::byte>> bytes;
+  for (const std::span<const std::byte> argument : arguments) bytes.emplace_back(argument.begin(), argument.end());
+  const dim3 &grid = config.gridDim, &block = config.blockDim;
+  ptx::Launch launch{.grid = {grid.x, grid.y, grid.z},
+                     .block = {block.x, block.y, block.z},
+                     .dynamic_shared_bytes = config.dynamicSmemBytes,
+                     .allocations = &kAllocations};
+  return [launch, bytes = std::move(bytes), name = kernel_name(kernel)](uint64_t seed) mutable {
+    launch.arguments = bytes, launch.seed = seed;
+    try {
+      ptx::Library::chosen()->run(name, launch);
+    } catch (const ptx::Error& error) {
+      fail(cudaErrorLaunchFailure, error.what());
+    }
+  };
+}
+
+// A kernel runs as PTX, if there is a library of it, or else as the host's compiler has compiled it.
+Body body_of(Kernel kernel, const cudaLaunchConfig_t& config, std::span<const std::span<const std::byte>> arguments) {
+  if (ptx::Library::chosen() != nullptr) return body_of_ptx(config, kernel.address, arguments);
+  return [kernel = std::move(kernel)](uint64_t seed) { Executor::of_this_thread().run(kernel, seed); };
+}
+
 }  // namespace
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, SharedMemory (*shared)(),
@@ -58,15 +94,16 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, SharedM
       fail(cudaErrorInvalidResourceHandle, "a launch on a stream of a device that is not the current one");
     require_limits(config, kernel);
     require_device_pointers(arguments);
-    const auto work = std::make_shared<const Kernel>(
-        Kernel{kernel, std::move(thread), config.gridDim, config.blockDim, config.dynamicSmemBytes, shared});
+    const auto body = std::make_shared<Body>(
+        body_of({kernel, std::move(thread), config.gridDim, config.blockDim, config.dynamicSmemBytes, shared}, config,
+                arguments));
     Device& device = machine().device(queue->device);
     const bool faulty = device.num_launches++ == device.faulty_launch;
     machine().push(queue, {.run =
-                               [work, faulty, device = queue->device](Access& access) {
+                               [body, faulty, device = queue->device](Access& access) {
                                  if (faulty) fail(cudaErrorIllegalAddress, "the kernel faults, as the test wanted");
                                  access.open(device);
-                                 Executor::of_this_thread().run(*work, machine().draw());
+                                 (*body)(machine().draw());
                                  return Progress::finished;
                                },
                            .counted = {.kernel = kernel}});

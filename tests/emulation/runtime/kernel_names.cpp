@@ -57,7 +57,9 @@ std::string without_parameters(const std::string& name) {
   return name;
 }
 
-std::string readable(const std::string& symbol) {
+}  // namespace
+
+std::string readable_name(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status),
                                                          std::free);
@@ -67,8 +69,6 @@ std::string readable(const std::string& symbol) {
   name = without_parameters(name);
   return name.starts_with("void ") ? name.substr(std::strlen("void ")) : name;
 }
-
-}  // namespace
 
 std::string kernel_name(const void* function) {
   static auto* const modules = new std::map<std::string, Names>;
@@ -80,7 +80,7 @@ std::string kernel_name(const void* function) {
   const auto offset = static_cast<const char*>(function) - static_cast<const char*>(found.dli_fbase);
   // Programs that are not position-independent have absolute addresses.
   for (const uint64_t address : {static_cast<uint64_t>(offset), reinterpret_cast<uint64_t>(function)})
-    if (const auto name = names.find(address); name != names.end()) return readable(name->second);
+    if (const auto name = names.find(address); name != names.end()) return readable_name(name->second);
   return "a kernel without a name";
 }
 

@@ -9,4 +9,6 @@ namespace weft::emulation {
 // are local symbols, which dladdr does not know, so it reads the ELF symbol table of the function's file.
 std::string kernel_name(const void* function);
 
+std::string readable_name(const std::string& symbol);  // the same of a mangled name
+
 }  // namespace weft::emulation

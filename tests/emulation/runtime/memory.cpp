@@ -35,6 +35,16 @@ std::byte* reserve(void* at, size_t bytes) {  // reserves address space only
   return static_cast<std::byte*>(mapped);
 }
 
+std::span<const std::byte> containing(std::span<const std::byte> allocation, const void* data) {
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(data) - allocation.data());
+  return offset <= allocation.size() ? allocation : std::span<const std::byte>();
+}
+
+bool is_within(std::span<const std::byte> allocation, const void* data, size_t bytes) {
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(data) - allocation.data());
+  return allocation.data() != nullptr && bytes <= allocation.size() - offset;
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory(size_t total) : total_(total), base_(reserve(nullptr, kAddresses)), next_(base_) {}
@@ -110,15 +120,16 @@ bool DeviceMemory::spans(const void* data) const {
   return p >= base_ && p < base_ + kAddresses;
 }
 
-bool DeviceMemory::holds(const void* data, size_t bytes) const {
-  if (!spans(data)) return false;
+std::span<const std::byte> DeviceMemory::around(const void* data) const {
+  if (!spans(data)) return {};
   const std::scoped_lock lock(mutex_);
   const auto after = allocations_.upper_bound(static_cast<std::byte*>(const_cast<void*>(data)));
-  if (after == allocations_.begin()) return false;
+  if (after == allocations_.begin()) return {};
   const auto& [begin, allocation] = *std::prev(after);
-  const size_t offset = static_cast<size_t>(static_cast<const std::byte*>(data) - begin);
-  return offset <= allocation.bytes && bytes <= allocation.bytes - offset;
+  return containing({begin, allocation.bytes}, data);
 }
+
+bool DeviceMemory::holds(const void* data, size_t bytes) const { return is_within(around(data), data, bytes); }
 
 void DeviceMemory::protect(int protection) const {
   for (const auto& [data, allocation] : allocations_) mprotect(allocation.pages, allocation.pages_bytes, protection);
@@ -158,14 +169,15 @@ bool PinnedMemory::release(void* data) {
   return true;
 }
 
-bool PinnedMemory::holds(const void* data, size_t bytes) const {
+std::span<const std::byte> PinnedMemory::around(const void* data) const {
   const std::scoped_lock lock(mutex_);
   const auto after = allocations_.upper_bound(static_cast<const std::byte*>(data));
-  if (after == allocations_.begin()) return false;
+  if (after == allocations_.begin()) return {};
   const auto& [begin, size] = *std::prev(after);
-  const size_t offset = static_cast<size_t>(static_cast<const std::byte*>(data) - begin);
-  return offset <= size && bytes <= size - offset;
+  return containing({begin, size}, data);
 }
+
+bool PinnedMemory::holds(const void* data, size_t bytes) const { return is_within(around(data), data, bytes); }
 
 bool is_host_address(uint64_t word) {
   // Programs, heaps, libraries and stacks are above; one or two small numbers in a word are below.

@@ -26,8 +26,9 @@ class DeviceMemory {
   void release_all();
   size_t total() const { return total_; }
   size_t used() const;
-  bool holds(const void* data, size_t bytes) const;  // whether all of it is in one live allocation
-  bool spans(const void* data) const;                // whether it is an address of this device, allocated or not
+  bool holds(const void* data, size_t bytes) const;           // whether all of it is in one live allocation
+  std::span<const std::byte> around(const void* data) const;  // the live allocation that contains it; empty: none
+  bool spans(const void* data) const;  // whether it is an address of this device, allocated or not
 
   void open();  // nested: accessible until the matching close()
   void close();
@@ -75,6 +76,7 @@ class PinnedMemory {
   void* allocate(size_t bytes);
   bool release(void* data);
   bool holds(const void* data, size_t bytes) const;
+  std::span<const std::byte> around(const void* data) const;
 
  private:
   mutable std::mutex mutex_;

@@ -1,0 +1,76 @@
+// tests/emulation/ptx/library.cpp: finds kernels in the .ptx files of a folder.
+#include "tests/emulation/ptx/library.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/emulation/runtime/kernel_names.h"
+
+namespace weft::emulation::ptx {
+
+Library::Library(const std::string& folder) {
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".ptx") continue;
+    std::ifstream in(file.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    Source source = parse(text, file.path().filename());
+    const Globals globals(source.variables);
+    modules_.push_back(std::make_unique<Module>(Module{std::move(source), globals}));
+    const Module& module = *modules_.back();
+    for (const auto& [symbol, function] : module.source.functions) {
+      if (!function.is_kernel) continue;
+      if (!kernels_.try_emplace(readable_name(symbol), Kernel{.module = &module, .function = &function}).second)
+        throw Error("two kernels have the name " + readable_name(symbol));
+    }
+  }
+  if (kernels_.empty()) throw Error(folder + " contains no kernel in a .ptx file");
+}
+
+Library* Library::chosen() {
+  static const std::unique_ptr<Library> library = [] {
+    const char* const folder = std::getenv("WEFT_EMULATION_PTX");
+    return folder == nullptr ? nullptr : std::make_unique<Library>(folder);
+  }();
+  return library.get();
+}
+
+const Program& Library::program_of(const std::string& name, Kernel& kernel) {
+  if (!kernel.program) {
+    kernel.program = decode(kernel.module->source, *kernel.function, kernel.module->globals);
+    kernel.program->name = name;
+  }
+  return *kernel.program;
+}
+
+void Library::run(const std::string& name, const Launch& launch) {
+  std::unique_lock lock(mutex_);
+  const auto found = kernels_.find(name);
+  if (found == kernels_.end()) throw Error("no .ptx file contains the kernel " + name);
+  Kernel& kernel = found->second;
+  const Program& program = program_of(name, kernel);
+  lock.unlock();
+  const Counts counts = ptx::run(program, kernel.module->globals, launch);
+  lock.lock();
+  kernel.counts.blocks += counts.blocks;
+  kernel.counts.warp_instructions += counts.warp_instructions;
+  kernel.counts.lane_instructions += counts.lane_instructions;
+  kernel.counts.divergent_branches += counts.divergent_branches;
+}
+
+std::vector<std::string> Library::kernels() const {
+  std::vector<std::string> names;
+  for (const auto& [name, kernel] : kernels_) names.push_back(name);
+  return names;
+}
+
+std::map<std::string, Counts> Library::counts() const {
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string, Counts> all;
+  for (const auto& [name, kernel] : kernels_)
+    if (kernel.counts.blocks > 0) all[name] = kernel.counts;
+  return all;
+}
+
+}  // namespace weft::emulation::ptx

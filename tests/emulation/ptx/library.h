@@ -1,0 +1,49 @@
+// tests/emulation/ptx/library.h: the PTX of a module's kernels, which runs in their place if WEFT_EMULATION_PTX names
+// its folder.
+//
+// Every kernel then runs as PTX: a kernel that the folder lacks, or an instruction that the interpreter does not know,
+// is a fault of the launch.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/emulation/ptx/kernel.h"
+
+namespace weft::emulation::ptx {
+
+class Library {
+ public:
+  explicit Library(const std::string& folder);  // reads each .ptx of the folder; throws an Error if one is not valid
+
+  static Library* chosen();  // by the environment; nullptr: none
+
+  // `kernel` is its name without parameters, as census.h shows it. Throws an Error.
+  void run(const std::string& kernel, const Launch& launch);
+
+  std::vector<std::string> kernels() const;
+  std::map<std::string, Counts> counts() const;  // of all kernels that have run, by name
+
+ private:
+  struct Module {
+    Source source;
+    Globals globals;
+  };
+  struct Kernel {
+    const Module* module = nullptr;
+    const Function* function = nullptr;
+    std::optional<Program> program;  // once it is decoded
+    Counts counts;
+  };
+  const Program& program_of(const std::string& name, Kernel& kernel);
+
+  std::vector<std::unique_ptr<Module>> modules_;
+  std::map<std::string, Kernel> kernels_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace weft::emulation::ptx

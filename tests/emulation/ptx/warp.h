@@ -1,0 +1,69 @@
+// tests/emulation/ptx/warp.h: a warp: the registers of its lanes, and the paths on which they are.
+//
+// Lanes that have taken different branches are on different paths. The path with the least instruction runs first, so
+// that paths meet again as early as they can (PTX allows any order). An instruction for several lanes together waits
+// until all of them are there.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tests/emulation/ptx/memory.h"
+#include "tests/emulation/ptx/program.h"
+
+namespace weft::emulation::ptx {
+
+struct Counts {
+  int64_t blocks = 0, warp_instructions = 0, lane_instructions = 0, divergent_branches = 0;
+};
+
+class Warp {
+ public:
+  Warp(const Program& program, int index);
+
+  void start(Mask lanes, BlockMemory& memory);  // a block
+  void run(Counts& counts);                     // until all lanes have ended or wait at a barrier of the block
+  bool has_ended() const { return live_ == 0; }
+  bool is_at_barrier() const { return at_barrier_; }
+  void pass_barrier();
+
+  template <typename T>
+  T* lanes(const Operand& operand) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(registers_.data()) + operand.place);
+  }
+  Mask& predicate(const Operand& operand) { return *lanes<Mask>(operand); }
+  BlockMemory& memory() { return *memory_; }
+  int thread(int lane) const { return index_ * kLanes + lane; }
+  int index() const { return index_; }
+
+  Mask carry = 0;     // the condition code of extended-precision arithmetic
+  uint32_t time = 0;  // counts bar.warp.sync, which order the lanes' accesses
+
+ private:
+  struct Path {
+    int next = 0;  // instruction
+    Mask lanes = 0;
+  };
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+
+  Path take_first();
+  void advance(Path path, Counts& counts);
+  bool must_wait(const Instruction& instruction, Mask lanes);
+  void merge(Path& path);
+  void find_limit();
+
+  const Program& program_;
+  int index_;
+  std::vector<Line> registers_;
+  BlockMemory* memory_ = nullptr;
+  Mask live_ = 0;
+  bool at_barrier_ = false;
+  std::vector<Path> ready_, waiting_;  // waiting_: for lanes of other paths
+  int limit_ = 0;                      // least next instruction of the ready paths
+};
+
+}  // namespace weft::emulation::ptx
