@@ -1,5 +1,7 @@
-// tensor/cuda/rotary.cu: rotary positions: rotates pairs of a head's columns by the angle of their row, one
-// thread per pair.
+// tensor/cuda/rotary.cu: rotary positions: rotates pairs of a head's columns by the angle of their row, one block per
+// row, so that a pair costs one division of 32 bits.
+#include <algorithm>
+
 #include "tensor/cuda/launch.cuh"
 #include "tensor/cuda/vector.cuh"
 #include "tensor/ops.h"
@@ -8,12 +10,12 @@ namespace weft::cuda {
 
 namespace {
 
-constexpr int kPairThreads = 256;
+constexpr int64_t kPairThreads = 256;
 
 template <typename T>
 struct Rotation {
-  int64_t rows, heads, pairs;  // pairs per head
-  int64_t stride, step;        // columns between pairs, and between the partners of a pair
+  int heads, pairs;  // pairs per head
+  int stride, step;  // columns between pairs, and between the partners of a pair
   Rows<T> x, y;
   const int32_t* positions;
   Rows<float> table;
@@ -22,26 +24,30 @@ struct Rotation {
 
 template <typename T>
 __global__ void __launch_bounds__(kPairThreads) rotate_pairs(Rotation<T> a) {
-  const int64_t index = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, per_row = a.heads * a.pairs;
-  const int64_t row = index / per_row, head = index % per_row / a.pairs, pair = index % a.pairs;
-  if (row >= a.rows) return;
-  const float* angles = a.table[a.positions[row]] + 2 * pair;
-  const float sine = a.direction * angles[0], cosine = angles[1];
-  const int64_t col = head * 2 * a.pairs + pair * a.stride;
-  const float first = to_float(a.x[row][col]), second = to_float(a.x[row][col + a.step]);
-  a.y[row][col] = from_float<T>(first * cosine - second * sine);
-  a.y[row][col + a.step] = from_float<T>(first * sine + second * cosine);
+  const int64_t row = blockIdx.x;
+  const float* const angles = a.table[a.positions[row]];
+  const T* const x = a.x[row];
+  T* const y = a.y[row];
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < a.heads * a.pairs; i += static_cast<int>(blockDim.x)) {
+    const int head = i / a.pairs, pair = i - head * a.pairs;
+    const float sine = a.direction * angles[2 * pair], cosine = angles[2 * pair + 1];
+    const int col = head * 2 * a.pairs + pair * a.stride;
+    const float first = to_float(x[col]), second = to_float(x[col + a.step]);
+    y[col] = from_float<T>(first * cosine - second * sine);
+    y[col + a.step] = from_float<T>(first * sine + second * cosine);
+  }
 }
 
 }  // namespace
 
 void rotary(Context& ctx, const ops::Rotary& a) {
-  const int64_t pairs = a.table.cols() / 2;
+  const int pairs = static_cast<int>(a.table.cols() / 2), heads = static_cast<int>(a.heads);
+  const int64_t threads = std::min(kPairThreads, (int64_t{heads} * pairs + 31) / 32 * 32);
   for_storage(a.x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch(ctx, "rotary", rotate_pairs<T>, blocks_for(a.x.numel() / 2, kPairThreads), kPairThreads, 0,
-           Rotation<T>{.rows = a.x.rows(),
-                       .heads = a.heads,
+    launch(ctx, "rotary", rotate_pairs<T>, static_cast<unsigned>(a.x.rows()), static_cast<unsigned>(threads), 0,
+           Rotation<T>{.heads = heads,
                        .pairs = pairs,
                        .stride = a.halves ? 1 : 2,
                        .step = a.halves ? pairs : 1,

@@ -57,6 +57,19 @@ TEST(CudaDevice, UploadsMoreThanThePinnedRingHolds) {
   EXPECT_EQ(to_host<int32_t>(ctx, all), counted(kCount, 0));
 }
 
+TEST(CudaDevice, ADownloadOfNothingKeepsUploadsThatArePending) {
+  Context ctx(Device::cuda);
+  constexpr int64_t kCount = (int64_t{5} << 20) / sizeof(int32_t);  // more than half of the ring in two uploads
+  const Buffer buffer(2 * kCount * sizeof(int32_t), Device::cuda);
+  const Tensor all = buffer.tensor({2 * kCount}, DType::i32);
+  for (int part = 0; part < 2; ++part) {
+    const std::vector<int32_t> piece = counted(kCount, static_cast<int32_t>(part * kCount));
+    upload(ctx, piece.data(), all.slice_rows(part * kCount, kCount));
+    ctx.runtime().download(all.data, nullptr, 0);
+  }
+  EXPECT_EQ(to_host<int32_t>(ctx, all), counted(2 * kCount, 0));
+}
+
 TEST(CudaDevice, OpsOfOneContextRunInOrder) {
   Context ctx(Device::cuda);
   const Buffer buffer(1000 * sizeof(float), Device::cuda);

@@ -74,8 +74,9 @@ struct OnlineSoftmax {
 // column of the first probability.
 __device__ inline void apply_dropout(const DropoutMask& dropout, int64_t query, int64_t key, Accumulators<kChunk>& p) {
   const Kept kept = kept_of_queries<kChunk>(dropout, query, key);
+  const float scale = dropout.keep_scale();  // a division
   for (int group = 0; group < kChunk / 8; ++group) {
-    for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? dropout.keep_scale() * p.v[group][i] : 0.0f;
+    for (int i = 0; i < 4; ++i) p.v[group][i] = kept(group, i) ? scale * p.v[group][i] : 0.0f;
   }
 }
 

@@ -54,6 +54,7 @@ void PinnedRing::upload(const void* host, void* device, size_t bytes, cudaStream
 // The device may write to a half at any time, because the stream executes earlier reads of the half first. The host
 // copies one chunk out while the next chunk arrives.
 void PinnedRing::download(const void* device, void* host, size_t bytes, cudaStream_t stream) {
+  if (bytes == 0) return;  // uploads may be pending, whose halves only a wait frees
   if (data_ == nullptr) allocate();
   const char* from = static_cast<const char*>(device);
   char* to = static_cast<char*>(host);
