@@ -10,7 +10,8 @@ namespace {
 class Graph final : public Context::Runtime::Recording {
  public:
   Graph(cudaGraph_t graph, cudaStream_t stream, int& num_graphs) : stream_(stream), num_graphs_(num_graphs) {
-    check(cudaGraphInstantiate(&executable_, graph, 0), "cudaGraphInstantiate");
+    // Without this flag, all nodes run with the priority of stream_, and NCCL waits behind the backward pass.
+    check(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority), "cudaGraphInstantiate");
     ++num_graphs_;
   }
   ~Graph() override {

@@ -56,6 +56,7 @@ enum : unsigned {
   cudaHostAllocWriteCombined = 4
 };
 enum : unsigned { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+enum cudaGraphInstantiateFlags : unsigned { cudaGraphInstantiateFlagUseNodePriority = 8 };
 enum : unsigned { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum : unsigned { cudaEventRecordDefault = 0, cudaEventWaitDefault = 0 };
 

@@ -43,6 +43,7 @@ struct Queue {
   int device = 0;
   bool is_legacy = false;    // the null stream
   bool is_blocking = false;  // ordered with the null stream
+  int priority = 0;          // a lower number is a greater priority; only nodes of graphs regard it
   bool abandoned = false;    // its stream is destroyed: removed when empty
   std::deque<Work> work;
   uint64_t enqueued = 0, finished = 0;

@@ -28,7 +28,7 @@ void Capture::add(const Queue& queue, Work work) {
   if (!valid_) fail(cudaErrorStreamCaptureInvalidated, "an earlier call was not fit for a capture");
   if (!work.after.empty()) refuse(cudaErrorNotSupported, "a graph launched inside a capture");
   Frontier& frontier = frontiers_[&queue];
-  nodes_.push_back({std::move(work.run), std::move(frontier), std::move(work.counted)});
+  nodes_.push_back({std::move(work.run), std::move(frontier), queue.priority, std::move(work.counted)});
   frontier = {nodes_.size() - 1};
 }
 

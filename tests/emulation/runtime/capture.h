@@ -15,6 +15,7 @@ namespace weft::emulation {
 struct GraphNode {
   std::function<Progress(Access& access)> run;
   std::vector<size_t> after;  // dependencies
+  int priority = 0;           // of its stream
   Counted counted = {};       // each time it is replayed
 };
 using GraphNodes = std::vector<GraphNode>;

@@ -1,5 +1,7 @@
 // tests/emulation/runtime/graphs.cpp: graphs: replays a capture as one item of a stream's work, with its
-// nodes in any order that their dependencies allow.
+// nodes in any order that their dependencies allow. If the graph keeps priorities, half of the replays prefer nodes
+// with a greater one: a priority guarantees no order.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -12,6 +14,7 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   std::shared_ptr<const GraphNodes> nodes;
+  bool has_priorities = false;
   Point last;  // launches of one graph run one after the other
 };
 
@@ -19,8 +22,11 @@ namespace {
 
 class Replay {
  public:
-  Replay(std::shared_ptr<const GraphNodes> nodes, int device)
-      : nodes_(std::move(nodes)), device_(device), missing_(nodes_->size()) {
+  Replay(std::shared_ptr<const GraphNodes> nodes, int device, bool has_priorities)
+      : nodes_(std::move(nodes)),
+        device_(device),
+        prefers_(has_priorities && machine().draw() % 2 == 0),
+        missing_(nodes_->size()) {
     followers_.resize(nodes_->size());
     for (size_t i = 0; i < nodes_->size(); ++i) {
       missing_[i] = (*nodes_)[i].after.size();
@@ -31,7 +37,7 @@ class Replay {
 
   Progress step(Access& access) {  // runs one ready node
     for (std::vector<size_t> untried = ready_; !untried.empty();) {
-      const size_t at = machine().draw() % untried.size(), node = untried[at];
+      const size_t at = choose(untried), node = untried[at];
       const Progress progress = (*nodes_)[node].run(access);
       if (progress == Progress::finished) {
         finish(node);
@@ -44,6 +50,12 @@ class Replay {
   }
 
  private:
+  size_t choose(const std::vector<size_t>& nodes) const {  // an index
+    if (!prefers_) return machine().draw() % nodes.size();
+    const auto priority = [&](size_t node) { return (*nodes_)[node].priority; };
+    return static_cast<size_t>(std::ranges::min_element(nodes, {}, priority) - nodes.begin());
+  }
+
   void finish(size_t node) {
     count(device_, (*nodes_)[node].counted);
     std::erase(ready_, node);
@@ -53,6 +65,7 @@ class Replay {
 
   std::shared_ptr<const GraphNodes> nodes_;
   int device_;
+  bool prefers_;  // nodes with a greater priority
   std::vector<size_t> missing_, ready_;
   std::vector<std::vector<size_t>> followers_;
 };
@@ -97,8 +110,9 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
   return call([&] {
     if (graph == nullptr) fail(cudaErrorInvalidValue, "cudaGraphInstantiate of no graph");
-    if (flags != 0) fail(cudaErrorNotSupported, "flags of cudaGraphInstantiate");
-    *executable = new CUgraphExec_st{graph->nodes, {}};
+    if ((flags & ~cudaGraphInstantiateFlagUseNodePriority) != 0)
+      fail(cudaErrorNotSupported, "flags of cudaGraphInstantiate");
+    *executable = new CUgraphExec_st{graph->nodes, flags != 0, {}};
   });
 }
 
@@ -108,7 +122,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     const auto lock = machine().lock();
     const auto queue = queue_of(stream);
     machine().sound_device(queue->device);
-    const auto replay = std::make_shared<Replay>(executable->nodes, queue->device);
+    const auto replay = std::make_shared<Replay>(executable->nodes, queue->device, executable->has_priorities);
     count(queue->device, {.what = "cudaGraphLaunch"});
     executable->last =
         machine().push(queue, {[replay](Access& access) { return replay->step(access); }, {executable->last}});
