@@ -40,7 +40,7 @@ float apply_to_one(const ColumnProduct& p, float x, int64_t i, int64_t j) {
   const int64_t at = i + j * p.aux_ld;
   if (has_bits(p.epilogue, CUBLASLT_EPILOGUE_BIAS)) x += load(p.bias, p.d.type, i);
   if (has_bits(p.epilogue, CUBLASLT_EPILOGUE_RELU)) {
-    if (has_bits(p.epilogue, kAuxiliary)) set_bit(p.aux, at, x > 0);
+    if (has_bits(p.epilogue, kAuxiliary)) set_bit(p.aux, at, !(x < 0));  // also of 0 and NaN, as measured on sm_86
     return x > 0 ? x : 0;
   }
   if (has_bits(p.epilogue, CUBLASLT_EPILOGUE_GELU)) {
