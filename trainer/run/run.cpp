@@ -191,12 +191,14 @@ RunEnd Run::validate(StopRequest request) {
 }
 
 void Run::save(bool last) {
+  if (last) validator_.stop_command();
   checkpoints_.save(last);
   if (!checkpoints_.newest().empty()) validator_.remove_texts(step_of_checkpoint(checkpoints_.newest()));
 }
 
 int Run::finish(RunEnd end) {
   run_.require_folder();
+  validator_.stop_command();
   if (end == RunEnd::stop) {
     all_or_none(run_.world(), [&] {
       if (run_.is_main_rank()) run_.folder->note_stopped(run_.state.step);

@@ -17,10 +17,9 @@ Validator::Validator(const RunContext& run, RunCheckpoints& checkpoints) : run_(
 
 void Validator::resume() {
   if (validation_ && !run_.state.validation_due) validation_->set_done(run_.state.step);
-  if (scores_)
-    scores_->resume(run_.state);
-  else
-    run_.state.scores_due.clear();  // train.validate_command is no longer set
+  if (scores_) return scores_->resume(run_.state);
+  run_.state.scores_due.clear();  // train.validate_command is no longer set
+  if (run_.is_main_rank()) remove_validation_texts(run_.config().train.output + "/validation");
 }
 
 std::vector<std::string> Validator::remarks() const {
@@ -93,6 +92,10 @@ bool Validator::wait_for_scores() {
     if (run_.stop_is_requested()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+void Validator::stop_command() {
+  if (scores_) scores_->stop();
 }
 
 bool Validator::out_of_patience() const {

@@ -17,7 +17,7 @@ class Validator {
  public:
   Validator(const RunContext& run, RunCheckpoints& checkpoints);
 
-  void resume();                             // continues from run.state
+  void resume();                             // continues from run.state, and removes files of earlier starts
   std::vector<std::string> remarks() const;  // about the validation sets; shown at the start
   // Validates the current step if a validation is due. `last` means that the run ends with this step. Returns false if
   // a stop request came first, so the validation is still due when the run resumes. Throws an Error of kind diverged if
@@ -27,6 +27,7 @@ class Validator {
   // Call it at the end of a run. Returns false if a stop request came first, so scores are still due when the run
   // resumes.
   bool wait_for_scores();
+  void stop_command();  // before the last files are written, because the command may have filled the disk
   bool out_of_patience() const;
   void begin_stage();                // call it after the data entered the next stage
   void drop_after(int64_t step);     // drops validations of steps that are undone

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "data/text/number.h"
 #include "data/text/unicode.h"
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kLongestQuoted = 200;
+constexpr const char* kKinds[] = {"source", "hypothesis", "reference"};
 
 std::string last_line_of(std::string_view output) {
   const std::string_view text = trim(output);
@@ -28,6 +30,18 @@ void write_lines(const std::string& path, const std::vector<std::string>& lines)
   for (const std::string& line : lines) file << line << '\n';
   file.close();
   if (!file) fail(ErrorKind::io, fmt::format("{} cannot be written", path));
+}
+
+std::string file_name(const std::string& set, const char* kind) {
+  return fmt::format("{}{}{}", set, set.empty() ? "" : ".", kind);
+}
+
+void remove_entries(const std::string& folder, const std::function<bool(const std::string&)>& is_wanted) {
+  std::vector<fs::path> others;
+  std::error_code ignored;  // the next removal tries again
+  for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end; it.increment(ignored))
+    if (!is_wanted(it->path().filename().string())) others.push_back(it->path());
+  for (const fs::path& path : others) fs::remove_all(path, ignored);
 }
 
 }  // namespace
@@ -44,8 +58,7 @@ ValidationCommand::ValidationCommand(std::string folder, std::string command, do
 std::string ValidationCommand::folder_of(int64_t step) const { return folder_ + "/" + step_folder_name(step); }
 
 std::string ValidationCommand::file(const Job& job, const char* kind) const {
-  const std::string& set = sets_[job.next_set];
-  return fmt::format("{}/{}{}{}", folder_of(job.step), set, set.empty() ? "" : ".", kind);
+  return folder_of(job.step) + "/" + file_name(sets_[job.next_set], kind);
 }
 
 void ValidationCommand::queue(int64_t step) { jobs_.push_back({.step = step, .result = {.step = step}}); }
@@ -69,7 +82,7 @@ void ValidationCommand::add(int64_t step, const std::vector<SetTexts>& texts) {
 }
 
 void ValidationCommand::start(Job& job) {
-  for (const char* kind : {"source", "hypothesis", "reference"})
+  for (const char* kind : kKinds)
     if (!fs::exists(file(job, kind))) fail(ErrorKind::io, fmt::format("{} no longer exists", file(job, kind)));
   child_.emplace(command_, ChildCommand::Environment{{"WEFT_SOURCE", file(job, "source")},
                                                      {"WEFT_HYPOTHESIS", file(job, "hypothesis")},
@@ -110,28 +123,43 @@ std::optional<CommandScore> ValidationCommand::poll() {
     job.result.failure =
         sets_[job.next_set].empty() ? e.what() : fmt::format("set {}: {}", sets_[job.next_set], e.what());
   }
-  child_.reset();
+  stop();
   if (job.result.failure.empty() && ++job.next_set < sets_.size()) return poll();
   const CommandScore result = std::move(job.result);
   jobs_.pop_front();
   return result;
 }
 
+void ValidationCommand::stop() {
+  child_.reset();
+  if (!jobs_.empty()) remove_files_of_command(jobs_.front().step);
+}
+
 void ValidationCommand::drop_after(int64_t step) {
-  if (!jobs_.empty() && jobs_.front().step > step) child_.reset();
+  if (!jobs_.empty() && jobs_.front().step > step) stop();
   std::erase_if(jobs_, [&](const Job& job) { return job.step > step; });
+}
+
+// The command may write files beside its input, which must not take space once it has ended.
+void ValidationCommand::remove_files_of_command(int64_t step) const {
+  std::set<std::string> own;
+  for (const std::string& set : sets_)
+    for (const char* kind : kKinds) own.insert(file_name(set, kind));
+  remove_entries(folder_of(step), [&](const std::string& name) { return own.contains(name); });
 }
 
 void ValidationCommand::remove_texts_except(std::set<int64_t> kept) {
   for (const Job& job : jobs_) kept.insert(job.step);
-  std::set<std::string> names;
-  for (const int64_t step : kept) names.insert(fs::path(folder_of(step)).filename().string());
-  std::error_code ignored;
-  std::vector<fs::path> others;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
-    if (const std::string name = entry.path().filename().string(); name.starts_with("step-") && !names.contains(name))
-      others.push_back(entry.path());
-  for (const fs::path& path : others) fs::remove_all(path, ignored);
+  remove_entries(folder_, [&](const std::string& name) {
+    const auto step = step_of_folder(name);
+    return !step || kept.contains(*step);
+  });
+  for (const int64_t step : kept)
+    if (!child_ || step != jobs_.front().step) remove_files_of_command(step);
+}
+
+void remove_validation_texts(const std::string& folder) {
+  remove_entries(folder, [](const std::string& name) { return !step_of_folder(name); });
 }
 
 }  // namespace weft

@@ -37,8 +37,10 @@ class ValidationCommand {
   void queue(int64_t step);
   // Starts and tracks the command. Returns a validation's result once all sets are scored or the command has failed.
   std::optional<CommandScore> poll();
-  void drop_after(int64_t step);                     // drops validations of later steps
-  void remove_texts_except(std::set<int64_t> kept);  // also keeps texts of queued validations
+  void stop();                    // ends the command, which the next poll() starts again
+  void drop_after(int64_t step);  // drops validations of later steps
+  // Removes the texts of all other validations, except queued ones, and files of the command beside the kept texts.
+  void remove_texts_except(std::set<int64_t> kept);
 
  private:
   struct Job {
@@ -48,6 +50,7 @@ class ValidationCommand {
   };
   std::string folder_of(int64_t step) const;
   std::string file(const Job& job, const char* kind) const;
+  void remove_files_of_command(int64_t step) const;
   void start(Job& job);
   static double score_of(const ChildCommand& child, int status);
 
@@ -57,6 +60,9 @@ class ValidationCommand {
   std::deque<Job> jobs_;  // the first job is the current one
   std::optional<ChildCommand> child_;
 };
+
+// Removes the texts of all validations in `folder`.
+void remove_validation_texts(const std::string& folder);
 
 // Returns the number that is the last word of a command's output; nullopt if the last word is not a number.
 std::optional<double> number_at_end(const std::string& output);

@@ -61,6 +61,10 @@ std::vector<ScoredValidation> ValidationScores::take(TrainState& state) {
   return all;
 }
 
+void ValidationScores::stop() {
+  if (command_) command_->stop();
+}
+
 void ValidationScores::drop_after(int64_t step, TrainState& state) {
   std::erase_if(state.scores_due, [&](const ScoreDue& due) { return due.step > step; });
   if (command_) command_->drop_after(step);

@@ -31,6 +31,7 @@ class ValidationScores {
   // Returns the validations whose scores or failure have arrived, ordered by step, and removes them from scores_due.
   // The result is the same on all ranks. Communicates only if scores are due.
   std::vector<ScoredValidation> take(TrainState& state);
+  void stop();                                       // ends the command until take() starts it again
   void drop_after(int64_t step, TrainState& state);  // drops validations of steps that are undone
   // Removes texts that a resumed run does not need, because the newest checkpoint (`saved_step`) contains their scores.
   void remove_texts(int64_t saved_step);

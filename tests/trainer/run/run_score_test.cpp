@@ -175,6 +175,17 @@ TEST(RunScore, IsMissedWhereFourValidationsWaitForTheirs) {
   EXPECT_EQ(target(c, "best"), "step-00000008");
 }
 
+TEST(RunScore, LeavesNoTextsInARunWithoutTheCommand) {
+  const TemporaryFolder folder;
+  RunConfig c = scored_config(folder, "tail -f /dev/null", "loss");
+  constexpr int64_t kAllRecords = 1 + 6 + 3;
+  EXPECT_EQ(run_and_stop_after(c, kAllRecords), 128 + SIGTERM);
+  EXPECT_TRUE(std::filesystem::exists(c.train.output + "/validation/step-00000004"));
+  c.train.validate_command = "";
+  EXPECT_EQ(run(c), 0);
+  EXPECT_FALSE(std::filesystem::exists(c.train.output + "/validation/step-00000004"));
+}
+
 TEST(RunScore, RefusesOptionsThatDoNotFit) {
   const TemporaryFolder folder;
   RunConfig c = scored_config(folder, "", "score");

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "tests/support/errors.h"
@@ -120,6 +122,45 @@ TEST_F(ValidationCommandTest, RemovesTextsThatAreNotNeeded) {
   EXPECT_FALSE(fs::exists(folder_ / "validation/step-00000002"));
   EXPECT_TRUE(fs::exists(folder_ / "validation/step-00000004"));
   EXPECT_TRUE(fs::exists(folder_ / "validation/step-00000006")) << "it waits";
+}
+
+class FilesOfTheCommand : public ValidationCommandTest {
+ protected:
+  static constexpr char kWrites[] = "mkdir -p $(dirname $WEFT_SOURCE)/more; touch $WEFT_HYPOTHESIS.tmp; echo 1";
+  std::set<std::string> files_of(const std::string& step) const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / ("validation/" + step)))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+  const std::set<std::string> texts_{"source", "hypothesis", "reference"};
+};
+
+TEST_F(FilesOfTheCommand, AreRemovedAfterIt) {
+  ValidationCommand c = command(kWrites);
+  c.add(2, kOneSet);
+  wait_for(c);
+  EXPECT_EQ(files_of("step-00000002"), texts_);
+}
+
+TEST_F(FilesOfTheCommand, AreRemovedWhenItIsStopped) {
+  ValidationCommand c = command("touch $WEFT_HYPOTHESIS.tmp; tail -f /dev/null");
+  c.add(2, kOneSet);
+  c.poll();
+  while (files_of("step-00000002") == texts_) std::this_thread::yield();
+  c.stop();
+  EXPECT_EQ(files_of("step-00000002"), texts_);
+}
+
+TEST_F(FilesOfTheCommand, AreRemovedBesideTextsThatAStartKeeps) {
+  command(kWrites).add(2, kOneSet);
+  write_file_atomically(folder_ / "validation/step-00000002/hypothesis.tmp", "of a killed start");
+  write_file_atomically(folder_ / "validation/notes", "of the user");
+  ValidationCommand c = command(kWrites);
+  c.queue(2);
+  c.remove_texts_except({});
+  EXPECT_EQ(files_of("step-00000002"), texts_);
+  EXPECT_TRUE(fs::exists(folder_ / "validation/notes"));
 }
 
 }  // namespace
