@@ -1,13 +1,48 @@
-// tensor/cpu/runtime.cpp: measures scratch memory in a dry run, allocates it once and keeps it.
+// tensor/cpu/runtime.cpp: measures scratch memory in a dry run, allocates it once and keeps it; requires the threads.
 #include "tensor/cpu/runtime.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <latch>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "tensor/cpu/gemm/gemm.h"
 #include "tensor/cpu/gemm/gemm_tiles.h"
+#include "tensor/error.h"
 
 namespace weft::cpu {
+namespace {
+
+// OpenMP ends the process with its own status if it cannot start a thread, so as many are started before it. Then its
+// own threads start, before others of this process take their memory.
+void require_threads(int count) {
+  static std::atomic<int> started{1};  // the caller is one of them
+  if (count <= started) return;
+  std::latch end(1);
+  std::vector<std::jthread> threads;
+  threads.reserve(static_cast<size_t>(count));
+  std::string failure;
+  try {
+    for (int i = 1; i < count; ++i) threads.emplace_back([&] { end.wait(); });
+  } catch (const std::system_error& e) {
+    failure = e.what();
+  }
+  end.count_down();
+  threads.clear();  // joins them
+  if (!failure.empty())
+    fail(ErrorKind::io, fmt::format("{} threads cannot be started: {}; raise the limit of processes or memory "
+                                    "(ulimit -u, -v, -d), or set fewer threads with OMP_NUM_THREADS",
+                                    count, failure));
+  started = count;
+#pragma omp parallel num_threads(count)
+  { std::atomic_thread_fence(std::memory_order_relaxed); }  // a body, so that the region is not removed
+}
+
+}  // namespace
 
 void Scratch::reserve(size_t bytes, bool dry_run) {
   bytes_ = std::max(bytes_, bytes);
@@ -18,7 +53,9 @@ Runtime::Runtime(bool dry_run)
     : gemm(std::make_unique<GemmPlans>()),
       gemm_blocks(std::make_unique<GemmBlocks>()),
       dry_run_(dry_run),
-      tiles_(has_gemm_tiles()) {}
+      tiles_(has_gemm_tiles()) {
+  if (!dry_run) require_threads(num_threads());
+}
 Runtime::~Runtime() = default;
 
 void Runtime::use_tiles(bool wanted) { tiles_ = wanted && has_gemm_tiles(); }

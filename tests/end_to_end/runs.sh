@@ -197,6 +197,12 @@ named_validations() {
   check "and so is a noise of another name" has err 'give none, upper, title, lower, typos'
 }
 
+too_few_threads() {
+  local -x OMP_NUM_THREADS=16
+  (ulimit -s 10000000000 && expect 5 "$weft" train --config "$config" --data.train=packed --train.output=threads) || exit 1
+  check "OpenMP's threads that cannot be started are named" has err 'weft: 16 threads cannot be started: '
+}
+
 full_disk() {
   local size alone=("$weft" train --config "$config" --data.train=packed --model.width=32 --train.precision=f32
     --train.save_every=5)
