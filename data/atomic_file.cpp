@@ -69,9 +69,35 @@ void refuse_standard_streams(const std::string& path) {
 
 bool has_ended(pid_t writer) { return writer == getpid() || (kill(writer, 0) != 0 && errno == ESRCH); }
 
-bool is_locked(const fs::path& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+bool leads_to(const std::string& path, const FileDescriptor& file) {
+  struct stat named, open;
+  return lstat(path.c_str(), &named) == 0 && fstat(file.get(), &open) == 0 && named.st_dev == open.st_dev &&
+         named.st_ino == open.st_ino;
+}
+
+// Returns false if another process removed the new file or folder before this one could lock it. A process that removes
+// names locks them first, so this one waits for it. A file system without locks gives none.
+bool lock_new(const FileDescriptor& file, const std::string& path) {
+  int failed;
+  while ((failed = flock(file.get(), LOCK_EX)) != 0 && errno == EINTR) continue;
+  return failed != 0 || leads_to(path, file);
+}
+
+// On NFS, only a file that is open for writing can be locked, and a folder cannot.
+FileDescriptor open_to_lock(const std::string& path) {
+  constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  FileDescriptor file(open(path.c_str(), O_RDWR | kFlags));
+  if (!file && errno == EISDIR) file = FileDescriptor(open(path.c_str(), O_RDONLY | kFlags));
+  return file;
+}
+
+// A number tells little about the writer, which may have been in another container or on another host.
+void remove_if_left_behind(const std::string& path, pid_t writer) {
+  const FileDescriptor file = open_to_lock(path);
+  const bool is_locked = file && flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!is_locked && file && errno == EWOULDBLOCK) return;
+  std::error_code ignored;  // the next writer tries again
+  if (is_locked ? leads_to(path, file) : has_ended(writer)) fs::remove_all(path, ignored);
 }
 
 void sync_descriptor(int descriptor, const std::string& name) {
@@ -88,16 +114,16 @@ void FileDescriptor::reset() {
 std::string temporary_name(const std::string& path) { return fmt::format("{}{}{}", path, kTemporary, getpid()); }
 
 void remove_left_behind_in(const std::string& folder, const std::function<bool(const std::string&)>& is_ours) {
-  std::vector<fs::path> left;
+  std::vector<std::pair<std::string, pid_t>> left;
   std::error_code ignored;  // the next writer tries again
   for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end; it.increment(ignored)) {
     const std::string name = it->path().filename().string();
     const size_t at = name.rfind(kTemporary);
     if (at == name.npos || !is_ours(name.substr(0, at))) continue;
     const std::optional<pid_t> writer = parse_number<pid_t>(std::string_view(name).substr(at + kTemporary.size()));
-    if (writer && *writer > 0 && has_ended(*writer) && !is_locked(it->path())) left.push_back(it->path());
+    if (writer && *writer > 0) left.emplace_back(it->path(), *writer);
   }
-  for (const fs::path& path : left) fs::remove_all(path, ignored);
+  for (const auto& [path, writer] : left) remove_if_left_behind(path, writer);
 }
 
 void remove_left_behind(const std::string& path) {
@@ -105,18 +131,22 @@ void remove_left_behind(const std::string& path) {
   remove_left_behind_in(parent_of(path), [&](const std::string& other) { return other == name; });
 }
 
-FileDescriptor lock_temporary_folder(const std::string& folder) {
-  FileDescriptor file(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  if (file) flock(file.get(), LOCK_EX | LOCK_NB);
-  return file;
+FileDescriptor make_temporary_folder(const std::string& folder) {
+  for (;;) {
+    if (mkdir(folder.c_str(), 0777) != 0) fail_io("create the folder", folder, errno);
+    FileDescriptor file(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (file && lock_new(file, folder)) return file;
+    if (!file && errno != ENOENT) fail_io("open the folder", folder, errno);
+  }
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), temporary_(temporary_name(path_)) {
   require_plain_name(path_);
   remove_left_behind(path_);
-  file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file_) fail_io("create", temporary_, errno);
-  flock(file_.get(), LOCK_EX | LOCK_NB);  // processes of other hosts cannot see that this process is alive
+  do {
+    file_ = FileDescriptor(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!file_) fail_io("create", temporary_, errno);
+  } while (!lock_new(file_, temporary_));
 }
 
 AtomicFile::~AtomicFile() {

@@ -34,14 +34,14 @@ class FileDescriptor {  // owns a POSIX descriptor; -1 if none
 
 // Files, folders and links are written under the name PATH.tmp-PID, and then renamed to PATH.
 std::string temporary_name(const std::string& path);
-// Removes each PATH.tmp-PID whose writer has ended: no process of this host has the number, except this one, and no
-// process of any host has locked it (flock).
+// Removes each PATH.tmp-PID whose writer has ended: no process has locked it (flock). Where the file system has no
+// locks, no process of this host has the number, except this one.
 void remove_left_behind(const std::string& path);
 // The same for all paths in a folder whose last part is_ours() accepts.
 void remove_left_behind_in(const std::string& folder, const std::function<bool(const std::string&)>& is_ours);
-// Returns a lock by which processes of other hosts see that the temporary folder is in use. Closing it ends the lock. A
-// file system without locks gives none.
-FileDescriptor lock_temporary_folder(const std::string& folder);
+// Creates a folder with a temporary name, and returns the lock by which other processes see that it is in use. Closing
+// the descriptor ends the lock. REQUIRES: the parent exists.
+FileDescriptor make_temporary_folder(const std::string& folder);
 
 class AtomicFile {
  public:

@@ -10,7 +10,6 @@
 #include <tuple>
 
 #include "data/atomic_file.h"
-#include "data/create_folder.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/options.h"
@@ -194,11 +193,10 @@ void make_room(const AverageRequest& r, const std::vector<std::string>& folders)
            fmt::format("--output {} contains {}, which is to be averaged: give a new folder", r.output, folder));
 }
 
-// Returns a temporary folder if an earlier average must stay in place until the new average is complete.
+// Returns a temporary name if an earlier average must stay in place until the new average is complete.
 std::string folder_to_write(const std::string& output) {
   remove_left_behind(output);
   if (!fs::exists(output) || fs::is_empty(output)) return output;
-  create_folder(temporary_name(output));
   return temporary_name(output);
 }
 
@@ -220,7 +218,7 @@ int run_average(const CommandContext& context) {
   for (const std::string& folder : folders) state["averaged"].push_back(folder);
 
   const std::string root = folder_to_write(request.output);
-  const FileDescriptor lock = root == request.output ? FileDescriptor() : lock_temporary_folder(root);
+  const FileDescriptor lock = root == request.output ? FileDescriptor() : make_temporary_folder(root);
   std::optional<ProgressBar> bar;
   const auto show = [&](int64_t done, int64_t total) {
     if (!bar) bar.emplace("averaging", "tensors", total, ProgressOutput::standard(request.quiet));

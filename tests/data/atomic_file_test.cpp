@@ -5,14 +5,30 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "tests/data/pack_fixture.h"
+
+namespace weft {
+namespace {
+
+std::function<void()> before_lock;  // what another process does before the next lock
+
+}  // namespace
+}  // namespace weft
+
+extern "C" int flock(int file, int operation) noexcept {  // instead of the C library's
+  if (const auto act = std::exchange(weft::before_lock, nullptr)) act();
+  return static_cast<int>(syscall(SYS_flock, file, operation));
+}
 
 namespace weft {
 namespace {
@@ -133,12 +149,11 @@ TEST(PrepareOutput, RemovesWhatProcessesLeftThatAreGoneAndNothingElse) {
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   waitpid(gone, nullptr, 0);
-  const std::string alive = fmt::format("a.tmp-{}", getppid());
-  for (const std::string& name : {fmt::format("a.tmp-{}", gone), alive, fmt::format("b.tmp-{}", gone),
+  for (const std::string& name : {fmt::format("a.tmp-{}", gone), fmt::format("b.tmp-{}", gone),
                                   fmt::format("a.tmp-{}x", gone), std::string("a.tmp-")})
     std::ofstream(folder / name) << "half";
   prepare_output(folder / "a");
-  std::vector<std::string> kept{alive, fmt::format("b.tmp-{}", gone), fmt::format("a.tmp-{}x", gone), "a.tmp-"};
+  std::vector<std::string> kept{fmt::format("b.tmp-{}", gone), fmt::format("a.tmp-{}x", gone), "a.tmp-"};
   std::sort(kept.begin(), kept.end());
   EXPECT_EQ(names_in(folder.path()), kept);
 }
@@ -158,6 +173,37 @@ TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
   }
   write_file_atomically(folder / "a", "whole");
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a"});
+}
+
+TEST(TemporaryName, IsRemovedIfOnlyItsNumberIsThatOfALivingProcess) {
+  const TemporaryFolder folder;
+  const std::string left = fmt::format("a.tmp-{}", getppid());  // as of a writer in a container that has ended
+  std::ofstream(folder / left) << "half";
+  std::filesystem::create_directories(folder / fmt::format("b.tmp-{}/inside", getppid()));
+  write_file_atomically(folder / "a", "whole");
+  remove_left_behind(folder / "b");
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a"});
+}
+
+TEST(TemporaryName, OfALinkGoesByTheNumberOfItsProcess) {
+  const TemporaryFolder folder;
+  const std::string link = fmt::format("a.tmp-{}", getppid());  // a link cannot be locked
+  std::filesystem::create_symlink("target", folder / link);
+  remove_left_behind(folder / "a");
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{link});
+}
+
+TEST(TemporaryName, IsMadeAgainIfAnotherProcessRemovedItBeforeItWasLocked) {
+  const TemporaryFolder folder;
+  const std::string file = temporary_name(folder / "a"), other = temporary_name(folder / "b");
+  before_lock = [&] { std::filesystem::remove(file); };
+  const AtomicFile writer(folder / "a");
+  EXPECT_TRUE(std::filesystem::exists(file));
+  before_lock = [&] { std::filesystem::remove(other); };
+  const FileDescriptor lock = make_temporary_folder(other);
+  EXPECT_TRUE(std::filesystem::exists(other));
+  remove_left_behind(folder / "a"), remove_left_behind(folder / "b");
+  EXPECT_EQ(names_in(folder.path()).size(), 2u) << "both are locked";
 }
 
 TEST(WriteAll, SaysThatTheDiskIsFull) {

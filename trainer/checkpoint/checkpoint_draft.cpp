@@ -49,9 +49,7 @@ CheckpointDraft::CheckpointDraft(const std::string& root, CheckpointManifest m)
   fs::create_directory(root, error);  // an error also prevents the next one
   remove_left_behind_in(root, [](const std::string& name) { return step_of_folder(name).has_value(); });
   move_damaged_aside(final_);
-  if (!fs::create_directory(temporary_, error))
-    fail(ErrorKind::io, fmt::format("cannot create the folder {}: {}", temporary_, error.message()));
-  lock_ = lock_temporary_folder(temporary_);
+  lock_ = make_temporary_folder(temporary_);
 }
 
 CheckpointDraft::~CheckpointDraft() {

@@ -8,7 +8,6 @@
 #include <iterator>
 
 #include "data/atomic_file.h"
-#include "data/create_folder.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checked_file.h"
 
@@ -79,8 +78,7 @@ OutputFolder::OutputFolder(const std::string& path, bool force)
   require_replaceable(path_, force);
   if (const std::string parent = fs::path(path_).parent_path().string(); !parent.empty()) parents_.make(parent);
   remove_left_behind(path_);
-  create_folder(temporary_);
-  lock_ = lock_temporary_folder(temporary_);
+  lock_ = make_temporary_folder(temporary_);
 }
 
 OutputFolder::~OutputFolder() {

@@ -1,6 +1,8 @@
 // tests/launch/commands/average_test.cpp: `weft average`: the mean of checkpoints' weights, which ones it chooses, and
 // what it refuses.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -181,6 +183,8 @@ TEST_F(Average, ReplacesAnAverageWithoutTheFoldersBesideIt) {
     fs::create_directory(other);
     write_file_atomically(other + "/mine", "");
   }
+  const FileDescriptor lock(open(of_a_live_writer.c_str(), O_RDONLY));
+  ASSERT_EQ(flock(lock.get(), LOCK_EX), 0);
   average({run_, "--last", "2", "--output", output_});
   average({run_, "--last", "3", "--output", output_ + "/", "--force"});
   expect_mean_of({20, 30, 40}, 40);
