@@ -134,16 +134,17 @@ std::string grid_row(const PlannedGrid& p) {
                      p.efficiency, hours_text(p.hours), p.binds);
 }
 
-// Names a number of ranks that computes a step as fast, and a number of tokens that gives each rank as many full blocks
-// as the busiest rank has. Empty if no rank waits for others with more blocks.
-std::string advice_for_idle_ranks(const GridStep& g) {
+// Names a number of ranks whose steps take no longer, if there is one, and a number of tokens that gives each rank as
+// many full blocks as the busiest rank has. Empty if no rank waits for others with more blocks.
+std::string advice_for_idle_ranks(const ClusterPlan& plan) {
+  const GridStep& g = plan.grids.front().step;
   const std::string idle = describe_idle_ranks(g.config);
   if (idle.empty()) return "";
   const int64_t dp = g.config.parallel.dp, tp = g.config.parallel.tp;
-  const int64_t busy = (g.config.batch.blocks + g.blocks_of_rank - 1) / g.blocks_of_rank;
-  return fmt::format("\n{}\nuse {}--tokens-per-rank {}, for steps of {} full blocks\n", idle,
-                     busy < dp ? fmt::format("--ranks {}, which compute a step as fast, or ", busy * tp) : "",
-                     g.blocks_of_rank * g.config.batch.rows / tp, with_commas(g.blocks_of_rank * dp));
+  return fmt::format(
+      "\n{}\nuse {}--tokens-per-rank {}, for steps of {} full blocks\n", idle,
+      plan.enough_ranks > 0 ? fmt::format("--ranks {}, whose steps take no longer, or ", plan.enough_ranks) : "",
+      g.blocks_of_rank * g.config.batch.rows / tp, with_commas(g.blocks_of_rank * dp));
 }
 
 std::string bars(const PlannedGrid& best) {
@@ -221,7 +222,7 @@ std::string plan_text(const ClusterPlan& plan) {
                    "blocks, rows", "memory", "step, ms", "tokens/s", "effic.", "hours", "what binds");
   for (size_t i = 0; i < plan.grids.size() && i < kMaxGrids; ++i) s += grid_row(plan.grids[i]);
   if (plan.grids.size() > kMaxGrids) s += fmt::format("... {} more in --json\n", plan.grids.size() - kMaxGrids);
-  s += advice_for_idle_ranks(plan.grids.front().step);
+  s += advice_for_idle_ranks(plan);
   return s + bars(plan.grids.front()) + constants_table(plan.request.machine);
 }
 

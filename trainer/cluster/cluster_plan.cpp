@@ -10,6 +10,7 @@
 namespace weft {
 namespace {
 
+constexpr double kAsFast = 1.02;  // a longer step is slower
 constexpr int64_t kMaxRanks = 1 << 20, kMaxTokens = 1 << 24;
 
 void check(const PlanRequest& r) {
@@ -98,6 +99,16 @@ PlannedGrid compared(const PlanRequest& r, GridStep grid, const GridStep& alone)
   return planned;
 }
 
+// Removes the ranks without a block and those that do not shorten the busiest rank's work. Saves and validations count,
+// because fewer ranks share them.
+int64_t enough_ranks(const PlanRequest& r, const GridStep& grid) {
+  const int64_t tp = grid.config.parallel.tp;
+  const int64_t dp = (grid.config.batch.blocks + grid.blocks_of_rank - 1) / grid.blocks_of_rank;
+  if (dp == grid.config.parallel.dp) return 0;
+  const GridStep fewer = predict(r, dp, tp, dp > 1 ? grid.exchange : GradientExchange{});
+  return fewer.fits(r.machine) && fewer.seconds.total() <= kAsFast * grid.seconds.total() ? dp * tp : 0;
+}
+
 }  // namespace
 
 ClusterPlan plan_cluster(const PlanRequest& r) {
@@ -115,6 +126,7 @@ ClusterPlan plan_cluster(const PlanRequest& r) {
     if (fits != b.step.fits(r.machine)) return fits;
     return a.step.tokens_per_second() > b.step.tokens_per_second();
   });
+  plan.enough_ranks = enough_ranks(r, plan.grids.front().step);
   return plan;
 }
 

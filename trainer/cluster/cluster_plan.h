@@ -31,6 +31,7 @@ struct ClusterPlan {
   PlanRequest request;
   GridStep alone;                  // prediction for a single rank
   std::vector<PlannedGrid> grids;  // first the grids that fit into memory, then the others; each from fast to slow
+  int64_t enough_ranks = 0;        // fewer ranks with which the first grid's step takes no longer; 0 if unknown
   int64_t nodes() const { return (request.ranks + request.machine.node.ranks - 1) / request.machine.node.ranks; }
 };
 
