@@ -1,7 +1,9 @@
 // parallel/mpi/watchdog.cpp: notices waits that are too long, and reports them.
 #include "parallel/mpi/watchdog.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -43,9 +45,21 @@ std::optional<std::string> in_time(std::function<std::string()> access) {
   return result.get();
 }
 
-std::string alive_file(const std::string& folder, int rank) { return fmt::format("{}/rank-{}.alive", folder, rank); }
-
 }  // namespace
+
+WaitingFolder::WaitingFolder(std::string name) : name_(std::move(name)) {
+  const std::filesystem::path path(name_);
+  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+  parent_ = open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  path_ = fmt::format("/proc/self/fd/{}/{}", parent_, path.filename().string());
+}
+
+WaitingFolder::~WaitingFolder() {
+  if (parent_ >= 0) close(parent_);
+}
+
+std::string WaitingFolder::report(int rank) const { return fmt::format("{}/rank-{}.txt", path_, rank); }
+std::string WaitingFolder::alive(int rank) const { return fmt::format("{}/rank-{}.alive", path_, rank); }
 
 MpiWatchdog::~MpiWatchdog() {
   {
@@ -56,17 +70,17 @@ MpiWatchdog::~MpiWatchdog() {
   if (thread_.joinable()) thread_.join();
   if (num_shown_ == 0) return;
   std::error_code ignored;
-  std::filesystem::remove(alive_file(folder_, rank_), ignored);
-  std::filesystem::remove(folder_, ignored);  // fails if it contains reports
+  std::filesystem::remove(folder_->alive(rank_), ignored);
+  std::filesystem::remove(folder_->path(), ignored);  // fails if it contains reports
 }
 
 void MpiWatchdog::limit(milliseconds longest, const std::string& folder) {
   const std::lock_guard lock(mutex_);
   limit_ = longest;
-  folder_ = folder;
+  folder_ = folder.empty() ? nullptr : std::make_shared<const WaitingFolder>(folder);
   std::error_code ignored;
-  if (!folder_.empty())
-    for (const std::string& file : {file_of(rank_), alive_file(folder_, rank_)})
+  if (folder_)
+    for (const std::string& file : {folder_->report(rank_), folder_->alive(rank_)})
       std::filesystem::remove(file, ignored);  // of an earlier run
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
@@ -102,7 +116,7 @@ void MpiWatchdog::run() {
     lasted += is_same ? interval : milliseconds(0);
     if (size_ == 1 || lasted <= due) continue;
     due += between;
-    const std::string folder = folder_;
+    const SharedFolder folder = folder_;
     const milliseconds limit = limit_;
     lock.unlock();  // because the folder may respond slowly
     if (!waits) show_work(folder, limit / 4);
@@ -124,25 +138,26 @@ MpiWatchdog::Work MpiWatchdog::work_of_process() {
 }
 
 // Counts if the process has worked in the last `interval`. A rank that hangs does not work.
-void MpiWatchdog::show_work(const std::string& folder, milliseconds interval) {
+void MpiWatchdog::show_work(const SharedFolder& folder, milliseconds interval) {
   const Work now = work_of_process(), before = std::exchange(shown_, now);
   const double least = kLeastWork * std::chrono::duration<double>(interval).count();
   const bool works = now.cpu_seconds - before.cpu_seconds >= least || now.bytes - before.bytes >= kLeastBytes;
-  if (!works || folder.empty()) return;
-  in_time([folder, file = alive_file(folder, rank_), number = ++num_shown_] {
+  if (!works || !folder) return;
+  in_time([folder, rank = rank_, number = ++num_shown_] {
     std::error_code ignored;
-    std::filesystem::create_directory(folder, ignored);  // not its parents: the run's folder may have been removed
-    std::ofstream(file) << number;
+    std::filesystem::create_directory(folder->path(),
+                                      ignored);  // not its parents: the run's folder may have been removed
+    std::ofstream(folder->alive(rank)) << number;
     return "";
   });
 }
 
-std::string MpiWatchdog::work_of_ranks(const std::string& folder) const {
-  if (folder.empty()) return "";
+std::string MpiWatchdog::work_of_ranks(const SharedFolder& folder) const {
+  if (!folder) return "";
   const auto numbers = in_time([folder, size = size_] {
     std::string text;
     for (int rank = 0; rank < size; ++rank) {
-      std::ifstream in(alive_file(folder, rank));
+      std::ifstream in(folder->alive(rank));
       std::string number;
       in >> number;
       text += number + "\n";
@@ -152,8 +167,6 @@ std::string MpiWatchdog::work_of_ranks(const std::string& folder) const {
   return numbers.value_or("");
 }
 
-std::string MpiWatchdog::file_of(int rank) const { return fmt::format("{}/rank-{}.txt", folder_, rank); }
-
 std::string MpiWatchdog::wait_text() const {
   return fmt::format("rank {} on {} waits in {}", rank_, host_name(), describe(recent_[(num_calls_ - 1) % kRecent]));
 }
@@ -161,8 +174,8 @@ std::string MpiWatchdog::wait_text() const {
 // The first line describes the wait. The lines after it list earlier collectives, the latest first.
 void MpiWatchdog::write_report() const {
   std::error_code ignored;
-  std::filesystem::create_directory(folder_, ignored);
-  const std::string file = file_of(rank_), temporary = file + ".tmp";
+  std::filesystem::create_directory(folder_->path(), ignored);
+  const std::string file = folder_->report(rank_), temporary = file + ".tmp";
   {
     std::ofstream out(temporary);
     out << wait_text() << '\n';
@@ -180,7 +193,7 @@ std::string MpiWatchdog::exchange_reports() const {
   int named = 0;
   for (int rank = 0; rank < size_; ++rank) {
     std::string line;
-    std::ifstream report(file_of(rank));
+    std::ifstream report(folder_->report(rank));
     if (std::getline(report, line)) {
       if (rank != rank_ && named++ < kMaxNamed) text += "  " + line + "\n";
     } else {
@@ -190,15 +203,16 @@ std::string MpiWatchdog::exchange_reports() const {
   text += silent.empty()
               ? "  every rank waits: the network has failed, or the ranks wait in different collectives\n"
               : fmt::format("  no report from rank {}: it hangs, has stopped, is busy or is cut off\n", silent);
-  return text + fmt::format("  the recent collectives of each rank are in {}\n", folder_);
+  return text + fmt::format("  the recent collectives of each rank are in {}\n", folder_->name());
 }
 
 void MpiWatchdog::give_up() {
   std::string text = fmt::format("weft: {} for more than {:g} s (parallel.timeout)\n", wait_text(),
                                  std::chrono::duration<double>(limit_).count());
-  if (!folder_.empty()) {
+  if (folder_) {
     text += in_time([this] { return exchange_reports(); })  // this process ends soon
-                .value_or(fmt::format("  {} does not respond, so it is unknown where the other ranks wait\n", folder_));
+                .value_or(fmt::format("  {} does not respond, so it is unknown where the other ranks wait\n",
+                                      folder_->name()));
   }
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);

@@ -6,7 +6,7 @@
 // exceeds ten times the limit, this rank writes its wait and its recent collectives to FOLDER/rank-N.txt, and gives the
 // other ranks a moment to do the same. It then prints where ranks wait and which ranks wrote nothing, and exits, even
 // if the folder does not respond. The launcher then ends the other ranks. Time during which this process is suspended
-// does not count.
+// does not count. If another folder takes the place of FOLDER's parent, it is left alone.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -22,6 +23,25 @@
 
 namespace weft {
 
+// Keeps the parent of the folder open, because another folder may have its name later.
+class WaitingFolder {
+ public:
+  explicit WaitingFolder(std::string name);
+  ~WaitingFolder();
+  WaitingFolder(const WaitingFolder&) = delete;
+  WaitingFolder& operator=(const WaitingFolder&) = delete;
+
+  const std::string& name() const { return name_; }  // for messages
+  const std::string& path() const { return path_; }  // for this process, and only while the object exists
+  std::string report(int rank) const;                // rank-N.txt
+  std::string alive(int rank) const;                 // rank-N.alive
+
+ private:
+  const std::string name_;
+  int parent_;  // -1 if it cannot be opened; no file can then be read or written
+  std::string path_;
+};
+
 class MpiWatchdog {
  public:
   MpiWatchdog(int rank, int size) : rank_(rank), size_(size) {}  // rank and size of the world
@@ -29,7 +49,8 @@ class MpiWatchdog {
   MpiWatchdog(const MpiWatchdog&) = delete;
   MpiWatchdog& operator=(const MpiWatchdog&) = delete;
 
-  // Starts the thread. The folder is created when it is needed; if `folder` is "", reports are only printed.
+  // Starts the thread. The folder is created in its parent when it is needed; if `folder` is "", reports are only
+  // printed.
   void limit(std::chrono::milliseconds longest, const std::string& folder);
   void set_step(int64_t step) { step_ = step; }
   double seconds_waited() const { return seconds_waited_; }  // called by the thread that waits
@@ -51,13 +72,13 @@ class MpiWatchdog {
   void begin(CollectiveCall call);
   void end();
   void run();
-  void show_work(const std::string& folder, std::chrono::milliseconds interval);
-  std::string work_of_ranks(const std::string& folder) const;  // the numbers in rank-N.alive, as text
+  using SharedFolder = std::shared_ptr<const WaitingFolder>;  // a thread that hangs may need it to the end
+  void show_work(const SharedFolder& folder, std::chrono::milliseconds interval);
+  std::string work_of_ranks(const SharedFolder& folder) const;  // the numbers in rank-N.alive, as text
   std::string wait_text() const;
   void write_report() const;
   std::string exchange_reports() const;
   [[noreturn]] void give_up();
-  std::string file_of(int rank) const;
 
   const int rank_, size_;
   std::atomic<int64_t> step_ = -1;
@@ -72,7 +93,7 @@ class MpiWatchdog {
   int64_t num_shown_ = 0;  // the number in rank-N.alive
 
   std::chrono::milliseconds limit_{};
-  std::string folder_;
+  SharedFolder folder_;  // null if reports are only printed
 
   std::mutex mutex_;  // guards the following members
   std::condition_variable closed_;

@@ -3,7 +3,8 @@
 //
 // With the argument "fail", the last rank fails while the others wait for it: all must end, with its message.
 // With "stop FOLDER" it stops, with "hang FOLDER" it only hangs: the others must name it and end. With "work FOLDER" it
-// works for longer than the limit: the others must wait for it. With "apart FOLDER" no rank finds the
+// works for longer than the limit: the others must wait for it. With "replaced FOLDER" it does so while another folder
+// has the name of FOLDER, which must stay as it is. With "apart FOLDER" no rank finds the
 // others, nor with "folder-hangs FOLDER", where the folder blocks its users.
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -69,6 +71,26 @@ void work_beside_waiting_ranks(const MpiSession& session, const std::string& fol
   if (world->rank() == 0) fmt::print("the ranks have met\n");
 }
 
+void leave_a_folder_of_the_same_name_alone(const MpiSession& session, const std::string& folder) {
+  constexpr double kLimit = 0.4;
+  const auto world = session.world();
+  const bool is_main = world->rank() == 0;
+  if (is_main) std::filesystem::remove_all(folder), std::filesystem::remove_all(folder + "-away");
+  if (is_main) std::filesystem::create_directories(folder);
+  world->barrier();
+  world->limit_waits(kLimit, folder + "/waiting");
+  world->barrier();
+  if (is_main) std::filesystem::rename(folder, folder + "-away");
+  if (is_main) std::filesystem::create_directories(folder + "/waiting");
+  world->barrier();
+  const auto files_in = [](const std::string& path) {
+    return std::filesystem::exists(path) ? std::distance(std::filesystem::directory_iterator(path), {}) : 0;
+  };
+  while (!is_main && files_in(folder + "/waiting") + files_in(folder + "-away/waiting") == 0) continue;
+  world->barrier();
+  if (is_main) testing::expect(files_in(folder + "/waiting") == 0, "the other folder is empty");
+}
+
 void hang_beside_waiting_ranks(const MpiSession& session, const std::string& folder) {
   const auto world = session.world();
   world->limit_waits(0.3, folder);
@@ -91,6 +113,7 @@ void check(const MpiSession& session, const std::vector<std::string>& args) {
   if (!args.empty() && args[0] == "fail") return fail_beside_waiting_ranks(session);
   if (args.size() == 2 && args[0] == "stop") return stop_beside_waiting_ranks(session, args[1]);
   if (args.size() == 2 && args[0] == "work") return work_beside_waiting_ranks(session, args[1]);
+  if (args.size() == 2 && args[0] == "replaced") return leave_a_folder_of_the_same_name_alone(session, args[1]);
   if (args.size() == 2 && args[0] == "hang") return hang_beside_waiting_ranks(session, args[1]);
   if (args.size() == 2 && args[0] == "apart") return wait_apart(session, args[1], false);
   if (args.size() == 2 && args[0] == "folder-hangs") return wait_apart(session, args[1], true);
