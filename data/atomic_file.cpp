@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "data/regular_file.h"
@@ -27,6 +28,7 @@ namespace {
 constexpr std::string_view kTemporary = ".tmp-";  // followed by the writer's process id
 
 [[noreturn]] void fail_io(const char* what, const std::string& name, int error) {
+  if (error == ENAMETOOLONG) throw fs::filesystem_error(what, name, {error, std::generic_category()});
   const char* hint = error == ENOSPC || error == EDQUOT ? "; free some space and run the command again" : "";
   fail(ErrorKind::io, fmt::format("cannot {} {}: {}{}", what, name, std::strerror(error), hint));
 }

@@ -2,7 +2,8 @@
 //
 // Until commit(), the bytes are in the temporary file PATH.tmp-PID. If an exception prevents commit(), the destructor
 // removes this file. A killed process leaves at most one *.tmp-* file, which readers ignore and the next writer of PATH
-// removes. Errors, such as a full disk, have the kind io and name the file. If PATH is a device, a pipe or a link, the
+// removes. Errors, such as a full disk, have the kind io and name the file; for a name that is too long, a
+// filesystem_error is thrown, for which the command line names the option. If PATH is a device, a pipe or a link, the
 // constructor throws a usage Error, because a rename would replace it.
 #pragma once
 

@@ -224,6 +224,16 @@ saved_settings() {  # of a run whose configuration asks for n-best lists
   check "an n-best list longer than the beam is refused by the option's name" has err 'weft: nbest = 2 must be between 1 and the beam size (1)'
 }
 
+names_too_long() {
+  local long option
+  long=$(printf '%0300d' 0)
+  for option in "export --checkpoint whole --output" "inspect whole --html" "inspect whole --tensorboard"; do
+    # shellcheck disable=SC2086  # splits into words
+    expect 2 "$weft" $option "$long"
+    check "$option names its option" has err "weft: --${option##*--}: the name is too long: 0"
+  done
+}
+
 too_long() {
   awk 'BEGIN { for (i = 0; i < 3000; ++i) printf "one two "; print "" }' >long.en
   cat valid.en long.en >with-long.en

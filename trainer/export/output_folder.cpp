@@ -53,11 +53,11 @@ std::string foreign_entry(const fs::path& folder) {
 }
 
 void require_replaceable(const std::string& path, bool force) {
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(path, error);
+  const fs::file_status status = fs::symlink_status(path);  // throws if the name is too long or inaccessible
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() != fs::file_type::directory)
     fail(ErrorKind::usage, fmt::format("--output {} exists and is not a folder: use a different name", path));
+  std::error_code error;
   if (fs::is_empty(path, error) && !error) return;
   if (error) fail(ErrorKind::io, fmt::format("cannot access {}: {}", path, error.message()));
   if (!force) fail(ErrorKind::usage, fmt::format("--output {} already exists: use a different name, or --force", path));

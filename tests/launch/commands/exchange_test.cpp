@@ -223,10 +223,10 @@ TEST_F(Import, TakesAFolderThatHoldsOnlyWhatAKilledImportLeft) {
   EXPECT_EQ(resolve_checkpoint(imported_), folder_ / "imported/step-00000000");
 }
 
-TEST_F(Import, LeavesNoParentOfAFolderThatCannotBeMade) {
+TEST_F(Import, LeavesNoParentOfANameThatIsTooLong) {
   std::vector<std::string> args = import_arguments(tokenizer_);
   args.back() = folder_ / "n/m/" + std::string(300, 'o');
-  EXPECT_TRUE(holds(refusal(ErrorKind::io, args), "cannot create the folder"));
+  EXPECT_THROW(run(run_import, args), fs::filesystem_error);  // for which main() names the option
   EXPECT_FALSE(fs::exists(folder_ / "n"));
 }
 
