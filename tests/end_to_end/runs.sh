@@ -34,6 +34,10 @@ a_run() {
   check "the saved configuration loads again, and plans the same grid" grep -q 'grid .*dp 2 x tp 1' out
   expect 0 "$weft" train --config whole/config.cfg --dry-run --train.validate_every=0 --train.keep_best=loss
   check "the plan names what has no effect without validations" has out '  no effect    train.keep_best options: '
+  mv whole/checkpoints away
+  expect 4 "$weft" train --config whole/config.cfg --dry-run
+  check "the plan is refused like the start if the checkpoints are gone" has err 'whole/checkpoints is gone: '
+  mv away whole/checkpoints
 }
 
 alone_or_launched() {

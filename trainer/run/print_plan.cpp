@@ -5,6 +5,7 @@
 #include "trainer/plan/prepare_run.h"
 #include "trainer/plan/run_plan.h"
 #include "trainer/run/run.h"
+#include "trainer/run/run_folder.h"
 
 namespace weft {
 namespace {
@@ -22,6 +23,9 @@ int planned_ranks(const RunConfig& c) {
 
 void print_plan(const RunConfig& wanted, Communicator& world, OtherPrograms* others) {
   ResolvedRun resolved = resolve(wanted, world, world.size() > 1 ? world.size() : planned_ranks(wanted));
+  all_or_none(world, [&] {
+    if (world.is_main_rank()) RunFolder::require_checkpoints(resolved.config.train.output, resolved.config.train.fresh);
+  });
   const ParallelConfig parallel = resolved.config.parallel;
   const RankDevice own = choose_device(wanted.device, parallel.share_gpu, world);
   PreparedRun run = prepare_run(std::move(resolved), own, world);
