@@ -215,6 +215,25 @@ TEST_F(CudaGemm, ReadsARoundedBiasWhereItIsAligned) {
   EXPECT_EQ(multiplied(one.tensor({n}, DType::bf16, /*offset=*/2)), without) << "rounded again";
 }
 
+TEST_F(CudaGemm, TakesABiasOfAnyAlignment) {
+  constexpr int64_t m = 8, n = 16, k = 4;
+  for (const auto& [ab, c_type] : kTypes) {
+    const Matrix a = matrix(m, k, ab), b = matrix(k, n, ab), c = matrix(m, n, c_type);
+    std::vector<float> values(n + 1);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+    const Buffer bias = uploaded(values, DType::f32);
+    const auto multiplied = [&](const Tensor& t) {
+      weft::ops::gemm(ctx_, {.a = a.tensor, .b = b.tensor, .c = c.tensor, .bias = t});
+      return downloaded(c);
+    };
+    const std::vector<double> without = multiplied({}), with = multiplied(bias.tensor({n}, DType::f32, sizeof(float)));
+    for (int64_t i = 0; i < m * n; ++i) {
+      const auto at = static_cast<size_t>(i);
+      ASSERT_NEAR(with[at], without[at] + static_cast<double>(i % n + 1), 0x1p-3) << name_of(c_type) << " " << i;
+    }
+  }
+}
+
 TEST_F(CudaGemm, NothingIsWrittenToAnEmptyResult) {
   const Matrix a = matrix(4, 8, DType::f32);
   weft::ops::gemm(ctx_, {.a = a.tensor.slice_rows(0, 0),

@@ -45,24 +45,25 @@ GemmKey key_of(const ops::Gemm& a, const GemmOperands& operands) {
           .saved_alignment = alignment_of(operands.saved)};
 }
 
-// Returns true if the bias is also given in c's type, rounded like the weights, as cuBLASLt needs it.
-bool has_rounded_bias(const ops::Gemm& a) {
-  constexpr uint32_t kMinAlignment = 16;  // bytes, of its vectors
-  return !a.rounded_bias.empty() && a.rounded_bias.dtype == a.c.dtype &&
-         alignment_of(a.rounded_bias.data) >= kMinAlignment;
+// Returns the bias if cuBLASLt can read it where it is: in c's type, rounded like the weights, and aligned for vectors,
+// which cuBLASLt's heuristic does not check. Otherwise nullptr.
+const Tensor* readable_bias(const ops::Gemm& a) {
+  constexpr uint32_t kMinAlignment = 16;  // bytes
+  const Tensor& t = a.c.dtype == DType::f32 ? a.bias : a.rounded_bias;
+  return !t.empty() && t.dtype == a.c.dtype && alignment_of(t.data) >= kMinAlignment ? &t : nullptr;
 }
-bool rounds_bias(const ops::Gemm& a) { return !a.bias.empty() && a.c.dtype != DType::f32 && !has_rounded_bias(a); }
+bool copies_bias(const ops::Gemm& a) { return !a.bias.empty() && readable_bias(a) == nullptr; }
 
 void reserve(Runtime& run, const ops::Gemm& a) {
   run.reserve(Runtime::kProduct, kGemmWorkspaceBytes);
-  if (rounds_bias(a)) run.reserve(Runtime::kBias, static_cast<size_t>(a.c.cols()) * size_of(a.c.dtype));
+  if (copies_bias(a)) run.reserve(Runtime::kBias, static_cast<size_t>(a.c.cols()) * size_of(a.c.dtype));
   if (!a.d_bias.empty()) run.reserve(Runtime::kBias, a.d_bias.bytes());
 }
 
 // Returns the bias, or memory for its gradient, for cuBLASLt, which cannot accumulate. So the gradient is added later.
 Tensor bias_of(Runtime& run, const ops::Gemm& a) {
   const Tensor& t = a.d_bias.empty() ? a.bias : a.d_bias;
-  if (a.d_bias.empty() && !rounds_bias(a)) return has_rounded_bias(a) ? a.rounded_bias : t;
+  if (a.d_bias.empty() && !copies_bias(a)) return a.bias.empty() ? a.bias : *readable_bias(a);
   return {run.scratch<void>(Runtime::kBias), t.shape, a.c.dtype, Device::cuda};
 }
 
@@ -88,7 +89,7 @@ bool multiply_at_once(Context& ctx, const ops::Gemm& a) {
   if (run.gemm->must_tune(key)) tune(ctx, a, key);
   GemmPlan* const plan = run.gemm->find(key, operands, queue);
   if (plan == nullptr) return false;
-  if (rounds_bias(a)) cast(ctx, {.x = a.bias, .y = bias});
+  if (copies_bias(a)) cast(ctx, {.x = a.bias, .y = bias});
   if (!plan->run(queue, operands)) return false;
   if (!a.d_bias.empty()) add(ctx, {.x = bias, .y = a.d_bias});
   return true;

@@ -58,9 +58,10 @@ cublasLtMatmulPreferenceOpaque_t preference_for(const GemmKey& key) {
   return preference;
 }
 
-// Library versions report an unsupported epilogue in one of these ways. Separate passes then replace the epilogue.
-bool is_refusal(cublasStatus_t status, bool may_refuse) {
-  return may_refuse && (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE);
+// Library versions report what they do not support, such as an epilogue or a stride, in one of these ways. Separate
+// passes or a kernel of our own then replace the call.
+bool is_refusal(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ void GemmPlan::take(const GemmQueue& queue, const GemmKey& key, size_t proposal)
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(queue.library, &operation_, &b_, &a_, &c_, &c_,
                                                                &preference, kMaxProposals, proposals.data(), &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || is_refusal(status, may_refuse_)) return;
+  if (is_refusal(status)) return;
   check(status, description(key).c_str());
   if (proposal >= static_cast<size_t>(found)) return;
   is_possible_ = proposals[proposal].state == CUBLAS_STATUS_SUCCESS;
@@ -129,7 +130,7 @@ bool GemmPlan::run(const GemmQueue& queue, const GemmOperands& operands) {
   const cublasStatus_t status =
       cublasLtMatmul(queue.library, &operation_, &alpha, operands.b, &b_, operands.a, &a_, &beta_, operands.c, &c_,
                      operands.c, &c_, &algorithm_, queue.workspace, kGemmWorkspaceBytes, queue.stream);
-  is_possible_ = !is_refusal(status, may_refuse_);
+  is_possible_ = !(may_refuse_ && is_refusal(status));
   if (!is_possible_) return false;
   check(status, "GEMM");
   note_launch("gemm");

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "tests/emulation/cublas_lt/cublas_lt_product.h"
@@ -124,14 +125,12 @@ std::vector<cublasLtMatmulAlgo_t> algorithms(const cublasLtMatmulDescOpaque_t& o
     const uint64_t workspace = parts > 1 ? l.d->rows * l.d->cols * sizeof(float) * static_cast<uint64_t>(parts) : 0;
     if (alignment < needed || workspace > preference.max_workspace) return;
     if ((static_cast<uint32_t>(reduction) & ~preference.reduction_mask) != 0) return;
-    found.push_back(
-        {.seal = kSeal,
-         .alignment = needed,
-         .bias_alignment = has_bias(operation.epilogue) ? static_cast<uint32_t>(alignment_of(operation.bias)) : 1,
-         .epilogue = operation.epilogue,
-         .parts = parts,
-         .reduction = reduction,
-         .workspace = workspace});
+    found.push_back({.seal = kSeal,
+                     .alignment = needed,
+                     .epilogue = operation.epilogue,
+                     .parts = parts,
+                     .reduction = reduction,
+                     .workspace = workspace});
   };
   if (k >= kWorthParts) {
     add(4, 3, CUBLASLT_REDUCTION_SCHEME_INPLACE);
@@ -148,8 +147,7 @@ bool fits(const cublasLtMatmulAlgo_t& algorithm, const cublasLtMatmulDescOpaque_
   if (algorithm.epilogue != operation.epilogue) return false;
   for (const void* operand : operands)
     if (operand == nullptr || alignment_of(operand) < algorithm.alignment) return false;
-  if (!has_bias(operation.epilogue)) return true;
-  return operation.bias != nullptr && alignment_of(operation.bias) >= algorithm.bias_alignment;
+  return !has_bias(operation.epilogue) || operation.bias != nullptr;
 }
 
 bool is_right_workspace(const cublasLtMatmulAlgo_t& algorithm, const void* workspace, size_t bytes) {
@@ -162,11 +160,18 @@ ColumnMatrix matrix(const void* data, const cublasLtMatrixLayoutOpaque_t& layout
           layout.ld};
 }
 
+// The heuristic ignores the alignment of the bias, but kernels read it in vectors.
+void require_aligned_bias(const ColumnProduct& product) {
+  if (product.bias != nullptr && alignment_of(product.bias) < 16)
+    throw std::runtime_error("cublasLtMatmul: misaligned address: a bias that is not at a multiple of 16 bytes");
+}
+
 // WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES=1: the heuristic refuses epilogues, like a library that supports
-// fewer; =late: only the matmul call does.
+// fewer; =late: only the matmul call does; =all: the heuristic also refuses products without one.
 bool refuses(const cublasLtMatmulDescOpaque_t& operation, const char* when) {
   const char* const setting = std::getenv("WEFT_EMULATED_CUBLASLT_REFUSES_EPILOGUES");
-  return operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT && setting != nullptr && std::strcmp(setting, when) == 0;
+  const bool concerned = operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT || std::strcmp(when, "all") == 0;
+  return concerned && setting != nullptr && std::strcmp(setting, when) == 0;
 }
 
 }  // namespace
@@ -185,7 +190,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
   const Layouts layouts{a, b, c, d};
   const cublasStatus_t status = check_problem(handle, operation, layouts);
   if (status != CUBLAS_STATUS_SUCCESS) return status;
-  if (refuses(*operation, "1")) return CUBLAS_STATUS_INVALID_VALUE;
+  if (refuses(*operation, "1") || refuses(*operation, "all")) return CUBLAS_STATUS_INVALID_VALUE;
   for (const cublasLtMatmulAlgo_t& algorithm : algorithms(*operation, layouts, *preference)) {
     if (*found == requested) break;
     results[(*found)++] = {.algo = algorithm,
@@ -227,6 +232,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
   const cudaError_t enqueued = enqueue(stream,
                                        [product] {
                                          require_device_memory(product);
+                                         require_aligned_bias(product);
                                          compute(product);
                                        },
                                        Reach::device, {.what = name_of(product)});

@@ -82,15 +82,14 @@ TEST_F(CublasLt, RefusesAnOperandThatIsLessAlignedThanPromised) {
   EXPECT_EQ(run(call), CUBLAS_STATUS_SUCCESS);
 }
 
-TEST_F(CublasLt, RefusesABiasThatIsLessAlignedThanTheHeuristicSaw) {
+TEST_F(CublasLt, FaultsIfABiasIsNotAlignedWhateverTheHeuristicSaid) {
   const Call call{.epilogue = CUBLASLT_EPILOGUE_BIAS};
   const char* const bias = upload(numbers(call.m + 1, 5));
-  bias_ = bias;
+  bias_ = bias + 4;
   describe(call);
   ASSERT_EQ(propose(call), CUBLAS_STATUS_SUCCESS);
-  const void* const shifted = bias + 4;
-  set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, shifted);
-  EXPECT_EQ(multiply(call, fresh<char>(4096), fresh<char>(4096), fresh<char>(4096)), CUBLAS_STATUS_INVALID_VALUE);
+  EXPECT_EQ(multiply(call, fresh<char>(4096), fresh<char>(4096), fresh<char>(4096)), CUBLAS_STATUS_SUCCESS);
+  EXPECT_NE(cudaDeviceSynchronize(), cudaSuccess);
 }
 
 // Split-K in place adds the parts in any order.

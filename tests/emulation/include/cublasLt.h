@@ -109,7 +109,7 @@ using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 
 struct cublasLtMatmulAlgo_t {
   uint64_t seal;
-  uint32_t alignment, bias_alignment;  // required of the operands, in bytes
+  uint32_t alignment;  // required of the operands, in bytes
   uint32_t epilogue;
   int32_t parts;  // split of the inner dimension
   int32_t reduction;
