@@ -28,4 +28,10 @@ void init(Context& ctx, const ops::Init& a) {
   launch_groups(ctx, "init", 1, a.x.numel(), InitGroup{a, vector_of(a.x)});
 }
 
+void require_kernels() {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(for_each_group<InitGroup>)),
+        "finding the kernels");
+}
+
 }  // namespace weft::cuda

@@ -76,6 +76,23 @@ int num_devices() {
   return count;
 }
 
+const char* advice_for(cudaError_t status) {
+  switch (status) {
+    case cudaErrorSystemNotReady:
+      return "start NVIDIA's fabric manager (systemctl start nvidia-fabricmanager), which connects the GPUs";
+    case cudaErrorSystemDriverMismatch:
+      return "reload the NVIDIA driver or restart the machine after its update";
+    case cudaErrorDevicesUnavailable:
+      return "another process uses the GPU alone (nvidia-smi -q -d COMPUTE)";
+    case cudaErrorUnsupportedPtxVersion:
+      return "install a newer NVIDIA driver, or build Weft with an older nvcc";
+    case cudaErrorNoKernelImageForDevice:
+      return "this build has no code for the GPU: build Weft on this machine, or set CMAKE_CUDA_ARCHITECTURES";
+    default:
+      return nullptr;
+  }
+}
+
 void fail_without_device(cudaError_t status) {
   fail(ErrorKind::usage,
        fmt::format("no CUDA device on {}: {}; use --device=cpu to run on the CPU", host_name(), why_no_device(status)));
@@ -94,6 +111,7 @@ void use_device(int index) {
 
 void require_supported_device() {
   require_supported(device_in_use());
+  require_kernels();
   (void)current_device();  // remembers the name for messages
 }
 

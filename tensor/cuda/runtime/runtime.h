@@ -87,8 +87,10 @@ int num_devices();
 void use_device(int index);
 DeviceProperties properties();
 [[noreturn]] void fail_without_device(cudaError_t status);  // the message names the reason
-std::string current_device();                               // "device 0, NVIDIA H200", for messages
-void require_supported_device();                            // throws if kernels do not run on this device
+const char* advice_for(cudaError_t status);                 // for errors that users can mend; nullptr for others
+void require_kernels();           // throws if the module has no code for this device (init.cu)
+std::string current_device();     // "device 0, NVIDIA H200", for messages
+void require_supported_device();  // throws if kernels do not run on this device
 
 // The files of tensor/cuda define these ops. In a dry run, measure() reserves the scratch memory of an op. Most ops
 // need no scratch memory.

@@ -14,7 +14,8 @@ namespace {
 
 TEST(GraphPriorities, OfCommunicationAreKept) {
   setenv("WEFT_CUDA_MODULE", WEFT_BINARY_DIR "/emulated/libweft_cuda.so", 1);
-  constexpr int kReplays = 40, kOthers = 7;
+  constexpr int kReplays = 400, kOthers = 7;
+  emulation::set_seed(1);
   Context ctx(Device::cuda);
   const auto stream = static_cast<cudaStream_t>(ctx.runtime().stream());
   std::vector<cudaStream_t> streams(kOthers + 1);

@@ -225,7 +225,8 @@ class Decoder {
     const std::string offset = plus == std::string::npos ? "0" : text.substr(text[plus] == '+' ? plus + 1 : plus);
     const std::optional<uint64_t> distance = literal_bits(offset);
     if (!distance) refuse("'" + text + "' is not an address");
-    Operand operand = base.front() == '%' || scope.registers.contains(base) ? named_register(base, scope) : constant(address_of(base, scope), 8);
+    Operand operand = base.front() == '%' || scope.registers.contains(base) ? named_register(base, scope)
+                                                                            : constant(address_of(base, scope), 8);
     if (operand.bytes != 4 && operand.bytes != 8) refuse("'" + text + "' is not an address");
     operand.offset = static_cast<int64_t>(*distance);
     return operand;

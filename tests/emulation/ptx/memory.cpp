@@ -20,13 +20,6 @@ const char* name_of(Space space) {
   throw Error("line " + std::to_string(access.line) + ": thread " + std::to_string(access.thread) + ": " + what);
 }
 
-uint64_t next(uint64_t& state) {  // splitmix64 (Steele et al., "Fast splittable pseudorandom number generators", 2014)
-  uint64_t z = state += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 }  // namespace
 
 Globals::Globals(const std::vector<Variable>& variables) {
@@ -101,7 +94,7 @@ void BlockMemory::copy(uint64_t to, uint64_t from, bool exists, const Access& ac
   find(Space::shared, to, kCopied, access);
   AsyncCopy copy{.to = to, .group = groups_[static_cast<size_t>(access.thread)]};
   if (exists) copy.from = load(Space::global, from, kCopied, access);
-  copy.is_late = setup_.copies == CopyTime::late || (setup_.copies == CopyTime::random && (next(random_) & 1) != 0);
+  copy.is_late = setup_.copies == CopyTime::late || (setup_.copies == CopyTime::random && random_.below(2) != 0);
   races_.begin_copy(to, kCopied, access);
   if (!copy.is_late) finish(copy);
   copies_[static_cast<size_t>(access.thread)].push_back(copy);

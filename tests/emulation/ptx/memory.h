@@ -13,6 +13,7 @@
 
 #include "tests/emulation/ptx/program.h"
 #include "tests/emulation/ptx/shared_races.h"
+#include "tests/emulation/runtime/random.h"
 
 namespace weft::emulation::ptx {
 
@@ -97,7 +98,7 @@ class BlockMemory {
   std::array<Range, kRecent> recent_{};         // allocations, by line
   std::vector<std::vector<AsyncCopy>> copies_;  // by thread, with their groups
   std::vector<int64_t> groups_;
-  uint64_t random_;
+  Random random_;
 };
 
 }  // namespace weft::emulation::ptx

@@ -36,6 +36,16 @@ int attribute_of(cudaDeviceAttr attribute) {
   fail(cudaErrorInvalidValue, "an attribute that the emulated device does not know");
 }
 
+// WEFT_EMULATION_ERROR=CODE: an error that every call finds, such as 802 (SystemNotReady); with 209 and 222, which
+// concern code, only looking for a kernel does.
+void require_sound_machine(bool has_kernels) {
+  const char* const setting = std::getenv("WEFT_EMULATION_ERROR");
+  if (setting == nullptr) return;
+  const auto error = static_cast<cudaError_t>(std::atoi(setting));
+  const bool of_code = error == cudaErrorNoKernelImageForDevice || error == cudaErrorUnsupportedPtxVersion;
+  if (has_kernels || !of_code) fail(error, "as the environment wants");
+}
+
 }  // namespace
 
 int weft::emulation::current_device() { return device_in_use; }
@@ -43,13 +53,23 @@ int weft::emulation::current_device() { return device_in_use; }
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
   return call([&] {
+    require_sound_machine(/*has_kernels=*/false);
     *count = machine().num_devices();
     if (*count == 0) machine().device(0);
   });
 }
 
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  return call([&] {
+    require_sound_machine(/*has_kernels=*/true);
+    *attributes = {.binaryVersion = 10 * kComputeMajor + kComputeMinor,
+                   .ptxVersion = 10 * kComputeMajor + kComputeMinor};
+  });
+}
+
 cudaError_t cudaGetDevice(int* device) {
   return call([&] {
+    require_sound_machine(/*has_kernels=*/false);
     machine().device(device_in_use);
     *device = device_in_use;
   });
