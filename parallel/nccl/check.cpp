@@ -22,7 +22,7 @@ void check(cudaError_t status, const char* call) {
 }
 
 void check(ncclResult_t result) {
-  if (result == ncclSuccess || result == ncclInProgress) return;
+  if (is_accepted(result)) return;
   const bool refused = result == ncclInvalidUsage || result == ncclInvalidArgument;
   fail(refused ? ErrorKind::usage : ErrorKind::peer, error_text(result, current_device()));
 }

@@ -103,28 +103,28 @@ auto exchange(const Tensor& x, const Tensor& y, int size, ncclComm_t comm) {
     const auto count = static_cast<size_t>(x.numel() / size);
     const size_t bytes = count * size_of(x.dtype);
     ncclResult_t result = ncclGroupStart();
-    for (int peer = 0; peer < size && result == ncclSuccess; ++peer) {
+    for (int peer = 0; peer < size && nccl::is_accepted(result); ++peer) {
       const size_t at = static_cast<size_t>(peer) * bytes;
       result = ncclSend(static_cast<const std::byte*>(x.data) + at, count, nccl_type(x.dtype), peer, comm, stream);
-      if (result == ncclSuccess)
+      if (nccl::is_accepted(result))
         result = ncclRecv(static_cast<std::byte*>(y.data) + at, count, nccl_type(y.dtype), peer, comm, stream);
     }
     const ncclResult_t ended = ncclGroupEnd();
-    return result == ncclSuccess ? ended : result;
+    return nccl::is_accepted(result) ? ended : result;
   };
 }
 
 auto gathering_v(const std::vector<Tensor>& parts, ncclComm_t comm) {
   return [&parts, comm](cudaStream_t stream) {
     ncclResult_t result = ncclGroupStart();
-    for (size_t r = 0; r < parts.size() && result == ncclSuccess; ++r) {
+    for (size_t r = 0; r < parts.size() && nccl::is_accepted(result); ++r) {
       const Tensor& x = parts[r];
       if (x.numel() == 0) continue;
       result = ncclBroadcast(x.data, x.data, static_cast<size_t>(x.numel()), nccl_type(x.dtype), static_cast<int>(r),
                              comm, stream);
     }
     const ncclResult_t ended = ncclGroupEnd();
-    return result == ncclSuccess ? ended : result;
+    return nccl::is_accepted(result) ? ended : result;
   };
 }
 

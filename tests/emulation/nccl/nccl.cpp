@@ -116,6 +116,12 @@ ncclResult_t next_state(ncclComm& comm) {
   return ncclInternalError;
 }
 
+ncclResult_t accepted() {  // into the open group; both answers are allowed
+  thread_local bool progresses = false;
+  progresses = !progresses;
+  return progresses ? ncclInProgress : ncclSuccess;
+}
+
 ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t from_parts, void* to, size_t to_parts,
                     cudaStream_t stream) {
   return in_call(comm, [&] {
@@ -147,7 +153,7 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
     comm->state = ncclComm::State::issuing;
     if (open_groups == 0) return ncclInProgress;
     grouped_comm = comm;
-    return ncclSuccess;
+    return accepted();
   });
 }
 
@@ -165,7 +171,7 @@ thread_local std::vector<Message> open_messages;
 ncclResult_t note(const Message& message) {
   if (open_groups == 0) return refuse(ncclInvalidUsage, "the emulated NCCL sends and receives in groups only");
   open_messages.push_back(message);
-  return ncclSuccess;
+  return accepted();
 }
 
 // The messages of a group: parts of one tensor to all ranks, and parts of another one from all, in rank order.
