@@ -98,14 +98,15 @@ function(weft_emulated_tests shards)
   endif()
 endfunction()
 
-# Runs the same with the PTX that nvcc makes of the kernels: for the H100, and as extended tests for all GPUs.
+# weft_ptx_tests(GPU...) runs the same with the PTX that nvcc makes of the kernels for these GPUs, except for the H100 as
+# extended tests.
 function(weft_ptx_tests)
   if(NOT weft_has_cuda OR WEFT_SANITIZE)
     return()
   endif()
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   weft_device_filter(${folder} "host|slow|extended" left_out)
-  foreach(gpu IN LISTS weft_ptx_gpus)
+  foreach(gpu IN LISTS ARGN)
     set(is_extended PROPERTIES COST 100)
     if(NOT gpu EQUAL 90)
       set(is_extended EXTENDED PROPERTIES COST 100 FIXTURES_REQUIRED ptx_of_all_gpus)
