@@ -28,6 +28,18 @@ Library::Library(const std::string& folder) {
   if (kernels_.empty()) throw Error(folder + " contains no kernel in a .ptx file");
 }
 
+Library::~Library() {
+  const char* const file = std::getenv("WEFT_EMULATION_PTX_COUNTS");
+  if (file == nullptr) return;
+  std::ofstream out(file);
+  out << "kernel\tlaunches\tblocks\twarp instructions\tlane instructions\tdivergent branches\n";
+  for (const auto& [name, kernel] : kernels_) {
+    const Counts& c = kernel.counts;
+    out << name << '\t' << kernel.launches << '\t' << c.blocks << '\t' << c.warp_instructions << '\t'
+        << c.lane_instructions << '\t' << c.divergent_branches << '\n';
+  }
+}
+
 Library* Library::chosen() {
   static const std::unique_ptr<Library> library = [] {
     const char* const folder = std::getenv("WEFT_EMULATION_PTX");
@@ -53,24 +65,11 @@ void Library::run(const std::string& name, const Launch& launch) {
   lock.unlock();
   const Counts counts = ptx::run(program, kernel.module->globals, launch);
   lock.lock();
+  ++kernel.launches;
   kernel.counts.blocks += counts.blocks;
   kernel.counts.warp_instructions += counts.warp_instructions;
   kernel.counts.lane_instructions += counts.lane_instructions;
   kernel.counts.divergent_branches += counts.divergent_branches;
-}
-
-std::vector<std::string> Library::kernels() const {
-  std::vector<std::string> names;
-  for (const auto& [name, kernel] : kernels_) names.push_back(name);
-  return names;
-}
-
-std::map<std::string, Counts> Library::counts() const {
-  const std::scoped_lock lock(mutex_);
-  std::map<std::string, Counts> all;
-  for (const auto& [name, kernel] : kernels_)
-    if (kernel.counts.blocks > 0) all[name] = kernel.counts;
-  return all;
 }
 
 }  // namespace weft::emulation::ptx

@@ -2,7 +2,7 @@
 // its folder.
 //
 // Every kernel then runs as PTX: a kernel that the folder lacks, or an instruction that the interpreter does not know,
-// is a fault of the launch.
+// is a fault of the launch. At the end of the process, WEFT_EMULATION_PTX_COUNTS=FILE gets what each kernel executed.
 #pragma once
 
 #include <map>
@@ -19,14 +19,14 @@ namespace weft::emulation::ptx {
 class Library {
  public:
   explicit Library(const std::string& folder);  // reads each .ptx of the folder; throws an Error if one is not valid
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
 
   static Library* chosen();  // by the environment; nullptr: none
 
   // `kernel` is its name without parameters, as census.h shows it. Throws an Error.
   void run(const std::string& kernel, const Launch& launch);
-
-  std::vector<std::string> kernels() const;
-  std::map<std::string, Counts> counts() const;  // of all kernels that have run, by name
 
  private:
   struct Module {
@@ -37,13 +37,14 @@ class Library {
     const Module* module = nullptr;
     const Function* function = nullptr;
     std::optional<Program> program;  // once it is decoded
+    int64_t launches = 0;
     Counts counts;
   };
   const Program& program_of(const std::string& name, Kernel& kernel);
 
   std::vector<std::unique_ptr<Module>> modules_;
   std::map<std::string, Kernel> kernels_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
 };
 
 }  // namespace weft::emulation::ptx
