@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tensor/memory.h"
+#include "tensor/context.h"
 #include "tests/emulation/runtime/device.h"
 
 namespace weft::testing {

@@ -54,7 +54,7 @@ class Runner {
     for (const auto& [to, bits] : program_.constants) {
       if (to.bytes == kPredicate) warp.predicate(to) = bits == 0 ? 0 : kAllLanes;
       for (int lane = 0; lane < kLanes; ++lane)
-        std::memcpy(warp.lanes<std::byte>(to) + lane * to.bytes, &bits, to.bytes);
+        std::memcpy(warp.lanes<std::byte>(to) + ptrdiff_t{lane} * to.bytes, &bits, to.bytes);
     }
     for (const auto& [to, name] : program_.special_registers)
       for (int lane = 0; lane < kLanes; ++lane) {

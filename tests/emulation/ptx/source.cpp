@@ -210,7 +210,7 @@ class Parser {
       if (token == "[" || token == "{" || token == "(") ++depth;
       if (token == "]" || token == "}" || token == ")") --depth;
       const bool ends = token == ";" || (token == "," && depth == 0);
-      if (ends && !operand.empty()) s.operands.push_back(std::move(operand));
+      if (ends && !operand.empty()) s.operands.push_back(operand);
       if (ends) operand.clear();
       if (token == ";") break;
       if (!ends) operand += token;

@@ -1,6 +1,7 @@
 // tests/emulation/ptx_tests/instructions_test.cpp: the result of each instruction of one lane, as the PTX ISA defines
 // it: rounding, NaN, subnormal numbers, saturation, shifts beyond the width.
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "tests/emulation/ptx_tests/ptx_fixture.h"
