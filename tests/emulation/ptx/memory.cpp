@@ -53,8 +53,8 @@ BlockMemory::BlockMemory(const Program& program, const Setup& setup)
       random_(setup.seed) {}
 
 void BlockMemory::start_block() {
-  std::memset(shared_.data(), 0xFF, shared_.size());  // NaN
-  std::memset(local_.data(), 0xFF, local_.size());
+  std::ranges::fill(shared_, std::byte{0xFF});  // NaN
+  std::ranges::fill(local_, std::byte{0xFF});
   races_.start_block();
   for (std::vector<AsyncCopy>& copies : copies_) copies.clear();  // those that a thread left without awaiting
 }
