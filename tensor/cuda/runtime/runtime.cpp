@@ -27,16 +27,17 @@ void check(cudaError_t status, const char* what) {
   (void)cudaGetLastError();  // clears the error, which the next call would report again
   if (status == cudaErrorMemoryAllocation) fail_without_memory(what);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) fail_without_device(status);
+  const std::string text = cudaGetErrorString(status), device = current_device();  // which may fail, too
   if (const char* const advice = advice_for(status))
-    fail(ErrorKind::usage, fmt::format("{} failed ({}): {}; {}; --device=cpu runs without a GPU", what,
-                                       current_device(), cudaGetErrorString(status), advice));
+    fail(ErrorKind::usage,
+         fmt::format("{} failed ({}): {}; {}; --device=cpu runs without a GPU", what, device, text, advice));
   std::string earlier;
   if (is_of_a_running_kernel(status) && last_kernel != nullptr) {
     earlier = fmt::format(", from an earlier kernel; last launch: {}; set CUDA_LAUNCH_BLOCKING=1 to find the kernel",
                           last_kernel);
   }
-  fail(ErrorKind::internal, fmt::format("{} failed ({}): {} ({}){}", what, current_device(), cudaGetErrorString(status),
-                                        cudaGetErrorName(status), earlier));
+  fail(ErrorKind::internal,
+       fmt::format("{} failed ({}): {} ({}){}", what, device, text, cudaGetErrorName(status), earlier));
 }
 
 void fail_without_memory(size_t bytes) {
