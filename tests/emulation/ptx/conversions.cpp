@@ -33,8 +33,8 @@ void add_between_integers(Table& table) {
   for_types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>([&]<typename From>() {
     for_types<int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t>([&]<typename To>() {
       using Register = std::conditional_t<sizeof(From) == 1, uint16_t, From>;  // no register has 8 bits
-      table.wide_lanes("cvt." + type_name<To>() + "." + type_name<From>(),
-                       [](Register a) { return static_cast<To>(static_cast<From>(a)); });
+      table.narrowing_lanes("cvt." + type_name<To>() + "." + type_name<From>(),
+                            [](Register a) { return static_cast<To>(static_cast<From>(a)); });
     });
   });
 }

@@ -75,9 +75,8 @@ void add_loads_and_stores(Table& table, const std::string& type) {
   for (const auto& [name, space] : kSpaces) {
     Form form{.execute = load<T, kNum>,
               .operands = std::vector<uint8_t>(kNum, kLeast),
-              .is_wide = true,
-              .space = space,
-              .element_bytes = sizeof(T)};
+              .wider = Wider::taken,
+              .space = space};
     form.operands.push_back(kAddress);
     table.add("ld" + (name + type), form);
     if (space == Space::param || name == std::string(".global.nc")) continue;  // read-only

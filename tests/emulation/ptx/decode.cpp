@@ -213,8 +213,10 @@ class Decoder {
       return constant(address_of(text, scope), bytes);
     }
     const Operand found = named_register(text, scope);
-    if (found.bytes == bytes || (form.is_wide && form.element_bytes != 0 && found.bytes > bytes)) return found;
-    if (form.is_wide && found.bytes > bytes && bytes != kPredicate) return narrowed(found, bytes, scope);
+    if (found.bytes == bytes) return found;
+    const bool is_wider = bytes != kPredicate && found.bytes > bytes;
+    if (is_wider && form.wider == Wider::taken) return found;
+    if (is_wider && form.wider == Wider::narrowed) return narrowed(found, bytes, scope);
     refuse(text + " has another size than " + form.name + " needs");
   }
 

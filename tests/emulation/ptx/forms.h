@@ -83,9 +83,9 @@ class Table {
     add_lanes(name, function, &Function::operator());
   }
   template <typename Function>
-  void wide_lanes(const std::string& name, Function function) {  // see Form::is_wide
+  void narrowing_lanes(const std::string& name, Function function) {  // of registers that may be wider
     lanes(name, function);
-    forms_[name].is_wide = true;
+    forms_[name].wider = Wider::narrowed;
   }
 
   const Form* find(const std::string& name) const {

@@ -32,16 +32,19 @@ enum class Flow : uint8_t {
 
 constexpr uint8_t kPredicate = 0, kAddress = 0xFF;  // besides sizes of 2, 4 and 8 bytes
 
+// What happens to registers that are wider than an instruction's type (PTX ISA, "Operand Size Exceeding
+// Instruction-Type Size").
+enum class Wider : uint8_t { refused, narrowed, taken };
+
 // One row of the table of instructions.
 struct Form {
   Execute execute = nullptr;
   std::vector<uint8_t> operands;  // bytes of each operand, kPredicate or kAddress; results first
   Flow flow = Flow::next;
-  bool is_wide = false;         // registers may be wider (PTX ISA, "Operand Size Exceeding Instruction-Type Size")
+  Wider wider = Wider::refused;
   bool is_aligned = false;      // all lanes of the warp that have not ended execute it together
   int mask = -1;                // the operand that contains the lanes of Flow::together
   Space space = Space::global;  // of loads and stores
-  uint8_t element_bytes = 0;    // of loads and stores
   std::string name = {};
 };
 

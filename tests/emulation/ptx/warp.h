@@ -26,7 +26,6 @@ class Warp {
   void start(Mask lanes, BlockMemory& memory);  // a block
   void run(Counts& counts);                     // until all lanes have ended or wait at a barrier of the block
   bool has_ended() const { return live_ == 0; }
-  bool is_at_barrier() const { return at_barrier_; }
   void pass_barrier();
 
   template <typename T>
@@ -36,7 +35,6 @@ class Warp {
   Mask& predicate(const Operand& operand) { return *lanes<Mask>(operand); }
   BlockMemory& memory() { return *memory_; }
   int thread(int lane) const { return index_ * kLanes + lane; }
-  int index() const { return index_; }
 
   Mask carry = 0;     // the condition code of extended-precision arithmetic
   uint32_t time = 0;  // counts bar.warp.sync, which order the lanes' accesses
