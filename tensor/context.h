@@ -51,7 +51,8 @@ class Context {
     }
 
     // Records the ops that work() calls instead of running them. REQUIRES: work() does not wait, allocate, or copy
-    // from or to the host. Returns nullptr if the device cannot record ops.
+    // from or to the host. Throws RefusedRecording (tensor/refused_recording.h) if the device or a library refuses; the
+    // ops can be run afterwards. Returns nullptr if the device never records ops.
     struct Recording {
       virtual ~Recording() = default;
       virtual void replay() = 0;  // enqueues the recorded ops with the same arguments
@@ -60,11 +61,25 @@ class Context {
   };
   Runtime& runtime() const { return *runtime_; }
 
+  // These call the runtime's functions, and tell the watch.
+  std::unique_ptr<Runtime::Recording> record(const std::function<void()>& work) {
+    return runtime_->record([&] {
+      work();
+      if (const std::shared_ptr<Watch> watch = watch_.lock()) watch->recording_ends();
+    });
+  }
+  void replay(Runtime::Recording& recording) {
+    recording.replay();
+    if (const std::shared_ptr<Watch> watch = watch_.lock()) watch->replayed();
+  }
+
   // A Watch monitors the device's work, as a communicator does for its collectives. The Context calls check() after
   // each wait for the device, before results are used. check() throws the errors that the watch has noticed.
   struct Watch {
     virtual ~Watch() = default;
     virtual void check() = 0;
+    virtual void recording_ends() {}  // called while ops are still recorded
+    virtual void replayed() {}        // called after a recording was enqueued
   };
   void set_watch(std::weak_ptr<Watch> watch) { watch_ = std::move(watch); }
   std::shared_ptr<Watch> watch() const { return watch_.lock(); }

@@ -1,11 +1,8 @@
-// tensor/recorded_work.h: runs work that a rank repeats with the same ops on the same memory. A GPU records the work as
-// a CUDA graph, so one launch replaces hundreds.
-//
-// The first run executes directly, because GEMMs choose their plans in it. The second run is recorded and replayed, and
-// later runs are replayed. Values that differ between runs are read when the ops execute (tensor/op/step_scalars.h).
+// tensor/recorded_work.h: holds work that a rank repeats with the same ops on the same memory. A GPU records the work
+// as a CUDA graph, so one launch replaces hundreds. Values that differ between runs are read when the ops execute
+// (tensor/op/step_scalars.h).
 #pragma once
 
-#include <cassert>
 #include <memory>
 
 #include "tensor/context.h"
@@ -14,22 +11,26 @@ namespace weft {
 
 class RecordedWork {
  public:
-  // If ctx has a trace, work executes directly, because a replay does not show single ops.
+  // Replays the recording, or executes `work` if there is none. If ctx has a trace, work executes directly, because a
+  // replay does not show single ops.
   template <typename Work>
   void run(Context& ctx, const Work& work) {
-    if (ctx.trace() != nullptr || !prepared_) {
-      work();
-      prepared_ = true;
-      return;
-    }
-    if (recording_ == nullptr) recording_ = ctx.runtime().record(work);
-    assert(recording_ != nullptr);
-    recording_->replay();
+    if (recording_ == nullptr || ctx.trace() != nullptr) return work();
+    ctx.replay(*recording_);
   }
+
+  // Records `work` for later runs and executes it directly. Throws what Context::record() throws, before it executes
+  // anything. REQUIRES: the same work was executed before, because GEMMs choose their plans in the first execution.
+  template <typename Work>
+  void record(Context& ctx, const Work& work) {
+    if (recording_ == nullptr && ctx.trace() == nullptr) recording_ = ctx.record(work);
+    work();
+  }
+
+  void forget() { recording_ = nullptr; }
   bool recorded() const { return recording_ != nullptr; }
 
  private:
-  bool prepared_ = false;
   std::unique_ptr<Context::Runtime::Recording> recording_;
 };
 

@@ -48,7 +48,7 @@ Trainer::Trainer(const RunConfig& config, const Mesh& mesh, bool has_mixes)
                  rounds_gradients(config, mesh) ? consecutive_ranks_per_host(mesh.dp()) : 0),
       sums_(mesh.device()),
       scalars_(mesh.device()),
-      graphs_(config, mesh) {
+      graphs_(choose_graphs(config, mesh.own())) {
   if (optimizer_.sharded()) gather_.emplace(replica_.device_mesh().dp(), replica_.params(), optimizer_.shard());
   replica_.params().initialize(ctx_, config.train.seed);
   optimizer_.begin(ctx_);
@@ -103,6 +103,7 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   const double rows = static_cast<double>(config_.batch.blocks * config_.batch.rows), loss_scale = scaler_.scale();
   StepScalars scalars{.step = static_cast<uint32_t>(step_), .loss_scale = static_cast<float>(loss_scale / rows)};
   zero_gradients();
+  graphs_.begin_step(/*is_usual=*/optimizer_.sharded() != weights_are_whole_);
   for (size_t i = 0; i < step.blocks.size(); ++i) {
     add_block(step.blocks[i], /*last=*/i + 1 == step.blocks.size(), scalars);
     if (corpus_losses_) corpus_losses_->keep(ctx_, static_cast<int64_t>(i));
@@ -114,6 +115,7 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
   const double to_mean = has_weight ? rows * totals.per_weight() / loss_scale : 0;
   const double norm = std::sqrt(totals.gradient_square()) * to_mean;
   if (totals.finite() && has_weight) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
+  const std::string no_graphs = totals.refuses_graphs ? stop_recording() : "";
   const bool lost = !totals.finite() && !LossScaler::can_lower(loss_scale);
   const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
   scaler_.update(totals.finite());
@@ -127,14 +129,14 @@ StepReport Trainer::step_on(const Step& step, double lr, StopRequest request) {
           .grad_norm = norm,
           .loss_scale = loss_scale,
           .seconds = monotonic_seconds() - begin,
-          .not_finite = not_finite};
+          .not_finite = not_finite,
+          .no_graphs = no_graphs};
 }
 
 void Trainer::zero_gradients() {
   replica_.device_mesh().set_step(step_ + 1);
   ops::fill(ctx_, {.x = replica_.params().grads()});
   sums_.clear(ctx_);
-  grad_sync_.begin();
 }
 
 // Adds the block's losses and gradients to the sums of the step. The backward pass of the last block overlaps with the
@@ -148,7 +150,9 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   scalars_.set(ctx_, scalars);
   p.gather = gathers ? &*gather_ : nullptr;
   graphs_.block(ctx_, gathers, last, [&] {
+    const ArenaScope scope(arena_);
     if (gathers) gather_->begin();
+    if (last) grad_sync_.begin();
     const RowLoss rows =
         replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
     sums_.add(ctx_, rows);
@@ -170,6 +174,7 @@ StepTotals Trainer::totals_of(const Step& step, StopRequest request) {
                  .below_score = step.below_score,
                  .flops = training_flops(config_.model, step.blocks),
                  .save_goes_on = saver_ != nullptr && saver_->in_progress() && !saver_->is_ready(),
+                 .refuses_graphs = !graphs_.refusal().empty(),
                  .request = request};
   sums_.read(ctx_, own);
   for (const StepCorpus& corpus : step.corpora) own.corpora.push_back({.passed = corpus.passed});
@@ -178,6 +183,14 @@ StepTotals Trainer::totals_of(const Step& step, StopRequest request) {
   StepTotals totals = exchange_totals(std::move(own), mesh_, optimizer_.sharded());
   if (!sees_waits(mesh_, config_)) totals.busy.clear();
   return totals;
+}
+
+// Returns the first reason, which is the same text on all ranks.
+std::string Trainer::stop_recording() {
+  graphs_.disable();
+  const std::vector<std::string> reasons = mesh_.world().all_gather_strings(graphs_.refusal());
+  const auto first = std::ranges::find_if_not(reasons, &std::string::empty);
+  return fmt::format("the GPU of rank {} refuses to record them ({})", first - reasons.begin(), *first);
 }
 
 void Trainer::gather_weights() {

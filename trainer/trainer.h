@@ -36,6 +36,7 @@ struct StepReport {
   double loss_scale = 1;  // used in this step
   double seconds = 0;
   std::string not_finite;  // location of a value that is not finite, if a lower loss scale cannot help
+  std::string no_graphs;   // the reason why the following steps use no CUDA graphs, if a GPU has refused to record
 
   // Weighted means over the target tokens in nats; NaN if all weights are 0. Only loss() includes label smoothing.
   double loss() const { return totals.loss * totals.per_weight(); }
@@ -89,6 +90,7 @@ class Trainer {
   void zero_gradients();
   void add_block(const Block& block, bool last, StepScalars& scalars);
   StepTotals totals_of(const Step& step, StopRequest request);
+  std::string stop_recording();
   void update(StepScalars& scalars, double lr, double grad_scale);
   std::string trace_not_finite(const Step& step, StepScalars scalars);
   void check_replicas();

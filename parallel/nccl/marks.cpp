@@ -11,20 +11,14 @@
 namespace weft::nccl {
 namespace {
 
-constexpr int64_t kRing = 4096;  // collectives outside graphs that may be in progress at once
+constexpr int64_t kRing = 4096;  // calls outside graphs that may be in progress at once
 
 // In graphs, collectives of one kind use kTurns numbers in rotation, so that consecutive marks differ.
 constexpr int64_t kKinds = 1024, kTurns = 4;
 
-enum Word { kOutside, kInGraphs, kNumWords };
+enum Word { kIssued, kInGraphs, kNumWords };
 
 uint32_t load(const uint32_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
-
-bool is_capturing(cudaStream_t stream) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-  return status == cudaStreamCaptureStatusActive;
-}
 
 bool same_kind(const CollectiveCall& a, const CollectiveCall& b) {
   return std::string_view(a.name) == b.name && a.bytes == b.bytes && a.rank == b.rank && a.size == b.size;
@@ -32,8 +26,8 @@ bool same_kind(const CollectiveCall& a, const CollectiveCall& b) {
 
 }  // namespace
 
-Marks::Marks() : ring_(kRing) {
-  std::vector<uint32_t> numbers(kRing + 2 * kKinds * kTurns);
+Marks::Marks() : stream_(make_urgent_stream()), issued_(kRing) {
+  std::vector<uint32_t> numbers(kRing + kKinds * kTurns);
   std::iota(numbers.begin(), numbers.end(), 1u);
   const size_t bytes = numbers.size() * sizeof(uint32_t);
   void *table = nullptr, *words = nullptr;
@@ -48,47 +42,62 @@ Marks::Marks() : ring_(kRing) {
 }
 
 Marks::~Marks() {
+  cudaStreamSynchronize(stream_);
+  cudaStreamDestroy(stream_);
   cudaFree(table_);
   cudaFreeHost(words_);
 }
 
 // CUDA calls may wait for a hanging stream. So no CUDA call is made under the lock, which the watchdog needs.
 
-void Marks::begin(const CollectiveCall& collective, cudaStream_t stream) {
-  capturing_ = is_capturing(stream);
-  if (capturing_) {
-    captured_number_ = next_captured_number(collective);
-    return mark(&words_[kInGraphs], kRing + 2 * captured_number_, stream);
-  }
-  if (num_issued_ - num_ended() == kRing - 1) check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-  const std::lock_guard lock(mutex_);
-  ring_[static_cast<size_t>(num_issued_++ % kRing)] = collective;
+void Marks::begin(const CollectiveCall& collective, Event& inputs) {
+  inputs.hold(stream_);  // during a capture, this includes stream_ in the capture
+  capturing_ = is_capturing();
+  if (capturing_) return mark(&words_[kInGraphs], kRing + next_captured_number(collective));
+  issue({.collective = collective});
 }
 
-void Marks::end(cudaStream_t stream) {
-  if (capturing_) return mark(&words_[kInGraphs], kRing + 2 * captured_number_ + 1, stream);
-  mark(&words_[kOutside], (num_issued_ - 1) % kRing, stream);
+void Marks::end(Event& done) {
+  done.hold(stream_);
+  if (!capturing_) mark(&words_[kIssued], (num_issued_ - 1) % kRing);
+}
+
+void Marks::join(cudaStream_t capturing) {
+  if (!is_capturing()) return;  // the capture contains no collective
+  joined_.record(stream_);
+  joined_.hold(capturing);
+}
+
+void Marks::replayed(int64_t step, cudaStream_t of_graph) {
+  issue({.collective = {.step = step}, .is_graph = true});
+  replayed_.record(of_graph);
+  capturing_ = false;
+  end(replayed_);
+}
+
+void Marks::issue(const Issued& call) {
+  if (num_issued_ - num_ended() == kRing - 1) check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  const std::lock_guard lock(mutex_);
+  issued_[static_cast<size_t>(num_issued_++ % kRing)] = call;
 }
 
 std::optional<CollectiveCall> Marks::unfinished() const {
   const std::lock_guard lock(mutex_);
+  const int64_t ended = num_ended();
+  if (ended == num_issued_) return {};
+  const Issued& oldest = issued_[static_cast<size_t>(ended % kRing)];
+  if (!oldest.is_graph) return oldest.collective;
   const uint32_t mark = load(words_[kInGraphs]);
-  const int64_t place = static_cast<int64_t>(mark) - 1 - kRing;  // 2 * number, plus 1 if the collective has ended
-  if (mark == 0 || place % 2 == 1) {
-    const int64_t ended = num_ended();
-    if (ended == num_issued_) return {};
-    return ring_[static_cast<size_t>(ended % kRing)];
-  }
-  // A captured collective is running, so it precedes all enqueued collectives.
-  CollectiveCall replayed = kinds_[static_cast<size_t>(place / 2 / kTurns)].collective;
-  replayed.step = step_;  // the captured step is out of date
-  return replayed;
+  if (mark == 0) return {};  // the first graph has not reached a collective
+  CollectiveCall running = kinds_[static_cast<size_t>((static_cast<int64_t>(mark) - 1 - kRing) / kTurns)].collective;
+  running.step = oldest.collective.step;  // the captured step is out of date
+  return running;
 }
 
-uint64_t Marks::position() const { return uint64_t{load(words_[kOutside])} << 32 | load(words_[kInGraphs]); }
+uint64_t Marks::position() const { return uint64_t{load(words_[kIssued])} << 32 | load(words_[kInGraphs]); }
 
 int64_t Marks::num_ended() const {  // fewer than kRing are in progress, so the mark is unambiguous
-  const uint32_t mark = load(words_[kOutside]);
+  const uint32_t mark = load(words_[kIssued]);
   if (mark == 0) return 0;
   const int64_t behind = (num_issued_ - mark) % kRing;
   return num_issued_ - (behind + kRing) % kRing;
@@ -108,9 +117,15 @@ int64_t Marks::next_captured_number(const CollectiveCall& collective) {
   return (kind - kinds_.begin()) * kTurns + kind->num_captured++ % kTurns;
 }
 
-void Marks::mark(uint32_t* word, int64_t table_index, cudaStream_t stream) {
-  check(cudaMemcpyAsync(word, table_ + table_index, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream),
+void Marks::mark(uint32_t* word, int64_t table_index) {
+  check(cudaMemcpyAsync(word, table_ + table_index, sizeof(uint32_t), cudaMemcpyDeviceToHost, stream_),
         "cudaMemcpyAsync");
+}
+
+bool Marks::is_capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
+  return status == cudaStreamCaptureStatusActive;
 }
 
 }  // namespace weft::nccl

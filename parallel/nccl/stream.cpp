@@ -16,13 +16,10 @@ std::shared_ptr<CommunicationStream> CommunicationStream::of(Context& ctx, NcclL
 }
 
 CommunicationStream::CommunicationStream(cudaStream_t computation, NcclLimits limits)
-    : computation_(computation), comms_(limits.collective), watchdog_(std::in_place, comms_, marks_, limits) {
-  // The priority is above the computation's, so that communication kernels do not wait until a kernel of the backward
-  // pass leaves the GPU. Otherwise, other ranks would wait for this rank.
-  int least = 0, greatest = 0;
-  nccl::check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
-  nccl::check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "cudaStreamCreateWithPriority");
-}
+    : computation_(computation),
+      stream_(make_urgent_stream()),
+      comms_(limits.collective),
+      watchdog_(std::in_place, comms_, marks_, limits) {}
 
 // Enqueued work still writes marks, so the destructor waits for this work. The wait cannot hang, because after a
 // failure the watchdog has aborted everything.

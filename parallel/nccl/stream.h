@@ -7,23 +7,11 @@
 #include <vector>
 
 #include "parallel/nccl/comms.h"
+#include "parallel/nccl/event.h"
 #include "parallel/nccl/marks.h"
 #include "parallel/nccl/watchdog.h"
 
 namespace weft::nccl {
-
-class Event {
- public:
-  Event() { check(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "cudaEventCreateWithFlags"); }
-  ~Event() { cudaEventDestroy(handle_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record(cudaStream_t stream) { check(cudaEventRecord(handle_, stream), "cudaEventRecord"); }
-  void hold(cudaStream_t stream) { check(cudaStreamWaitEvent(stream, handle_, 0), "cudaStreamWaitEvent"); }
-
- private:
-  cudaEvent_t handle_ = nullptr;
-};
 
 class CommunicationStream final : public Context::Watch {
  public:
@@ -33,8 +21,10 @@ class CommunicationStream final : public Context::Watch {
   CommunicationStream(cudaStream_t computation, NcclLimits limits);
   ~CommunicationStream() override;
 
-  void set_step(int64_t step) { marks_.set_step(step); }
+  void set_step(int64_t step) { step_ = step; }
   void check() override { watchdog_->check(); }
+  void recording_ends() override { marks_.join(computation_); }
+  void replayed() override { marks_.replayed(step_, computation_); }
 
   ncclComm_t connect(const ncclUniqueId& id, int size, int rank);       // may also throw Overdue
   void disconnect(ncclComm_t comm, const std::string& which) noexcept;  // waits for enqueued work
@@ -45,14 +35,14 @@ class CommunicationStream final : public Context::Watch {
   template <typename Enqueue>
   void run(CollectiveCall collective, ncclComm_t comm, const Enqueue& enqueue, Event& done) {
     check();
-    collective.step = marks_.step();
+    collective.step = step_;
     try {
       ready_.record(computation_);
       ready_.hold(stream_);
-      marks_.begin(collective, stream_);
+      marks_.begin(collective, ready_);
       comms_.call(comm, [&] { return enqueue(stream_); });
-      marks_.end(stream_);
       done.record(stream_);
+      marks_.end(done);
     } catch (const Overdue&) {
       fail_overdue(describe(collective));
     } catch (const Error& e) {
@@ -69,6 +59,7 @@ class CommunicationStream final : public Context::Watch {
  private:
   const cudaStream_t computation_;
   cudaStream_t stream_ = nullptr;
+  int64_t step_ = -1;  // the current step; -1: unknown
   Event ready_;
   std::vector<std::unique_ptr<Event>> idle_events_;
   Marks marks_;

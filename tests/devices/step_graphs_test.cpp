@@ -90,8 +90,8 @@ TEST(StepGraphs, AreUsedByThemselvesWhereTheyCanBeRecorded) {
   refused.train.cuda_graph = CudaGraph::off;
   const RankDevice cpu, gpu{.device = Device::cuda}, shared_gpu{.device = Device::cuda, .num_sharing = 2};
   EXPECT_EQ(choose_graphs(alone, cpu), CudaGraph::off);
-  EXPECT_EQ(choose_graphs(alone, gpu), CudaGraph::on);
-  EXPECT_EQ(choose_graphs(ranks, gpu), CudaGraph::on);
+  EXPECT_EQ(choose_graphs(alone, gpu), CudaGraph::automatic);
+  EXPECT_EQ(choose_graphs(ranks, gpu), CudaGraph::automatic);
   EXPECT_EQ(choose_graphs(ranks, shared_gpu), CudaGraph::off);
   EXPECT_EQ(choose_graphs(refused, gpu), CudaGraph::off);
 }
@@ -103,7 +103,11 @@ TEST(RecordedWork, IsDoneOnceEachTimeThatItIsAskedFor) {
   weft::ops::fill(ctx, {.x = one, .value = 1});
   RecordedWork work;
   for (int i = 1; i <= 4; ++i) {
-    work.run(ctx, [&] { weft::ops::add(ctx, {.x = one, .y = sum}); });
+    const auto add_one = [&] { weft::ops::add(ctx, {.x = one, .y = sum}); };
+    if (i == 2)
+      work.record(ctx, add_one);
+    else
+      work.run(ctx, add_one);
     EXPECT_EQ(to_host<float>(ctx, sum)[0], static_cast<float>(i));
     EXPECT_EQ(work.recorded(), i > 1);
   }
@@ -118,7 +122,8 @@ TEST(RecordedWork, KeepsItsScratchMemoryFromGrowing) {
   };
   {
     RecordedWork work;
-    for (int i = 0; i < 2; ++i) work.run(ctx, [&] { add_up(10); });
+    work.run(ctx, [&] { add_up(10); });
+    work.record(ctx, [&] { add_up(10); });
     EXPECT_THROW(add_up(100), Error);
     add_up(10);
   }
@@ -131,8 +136,7 @@ TEST(RecordedWork, ThatFailsLeavesTheStreamFree) {
   const Buffer memory(sizeof(float), Device::cuda);
   const Tensor x = memory.tensor({1});
   RecordedWork work;
-  work.run(ctx, [] {});
-  EXPECT_THROW(work.run(ctx, [&] { to_host<float>(ctx, x); }), Error);  // waits, which is not allowed while recording
+  EXPECT_THROW(work.record(ctx, [&] { to_host<float>(ctx, x); }), Error);  // waits, which is not allowed
   weft::ops::fill(ctx, {.x = x, .value = 3});
   EXPECT_EQ(to_host<float>(ctx, x)[0], 3);
 }

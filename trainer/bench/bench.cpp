@@ -59,7 +59,8 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   Context ctx(own.device);
   const bool on_cpu = own.device == Device::cpu;
   BenchReport report{.config = config, .own = own, .ranks = world.size(), .threads = num_threads()};
-  report.config.train.cuda_graph = choose_graphs(config, own);  // the measured steps choose the same
+  if (report.config.train.cuda_graph == CudaGraph::automatic)  // `on`: the measured steps use graphs or fail
+    report.config.train.cuda_graph = choose_graphs(config, own) == CudaGraph::off ? CudaGraph::off : CudaGraph::on;
   report.parameters = count_parameters(config);
   world.barrier();
   report.peaks = on_cpu ? measure_peaks(kPeakShare * seconds) : measure_square_products(ctx, kPeakShare * seconds);
@@ -69,7 +70,7 @@ BenchReport measure_machine(const RunConfig& config, Communicator& world, double
   report.products = measure_products(config, world, ctx, kProductsShare * seconds);
   report.copies = measure_copies(ctx, kCopiesShare * seconds);
   report.kernels = measure_kernels(config, world, kKernelsShare * seconds, own);
-  report.step = measure_steps(config, world, kStepShare * seconds, own);
+  report.step = measure_steps(report.config, world, kStepShare * seconds, own);
   const auto gpus =
       on_cpu ? nullptr
              : make_device_communicator(ctx, world, own, config.parallel.communication, nccl_limits(config.parallel));

@@ -137,7 +137,7 @@ void PlanText::add_memory(const RunConfig& c, const MemoryPlan& memory, bool mix
     row("", fmt::format("each rank keeps 1/{} of the rows between tensor-parallel layers (parallel.sequence)",
                         c.parallel.tp));
   if (c.train.recompute) row("", "activations are kept for only one layer at a time (train.recompute)");
-  if (c.train.cuda_graph == CudaGraph::on) row("", "a block's work is replayed as a CUDA graph (train.cuda_graph)");
+  if (c.train.cuda_graph != CudaGraph::off) row("", "a block's work is replayed as a CUDA graph (train.cuda_graph)");
   if (c.train.tune_gemm) row("", "matrix products are timed before the first step (train.tune_gemm)");
 }
 

@@ -142,6 +142,8 @@ void RunLog::step(const StepReport& r, const RunSoFar& run) {
   });
   report_epochs(r, run);
   report_skipped(r);
+  if (!r.no_graphs.empty())
+    message(fmt::format("step {}: training continues without CUDA graphs: {}", r.step, r.no_graphs));
   report_straggler(r);
 }
 

@@ -20,7 +20,7 @@ class DryStep {
                        .tp = tp,
                        .training = true,
                        .recompute = c.train.recompute,
-                       .fixed_shapes = c.train.cuda_graph == CudaGraph::on,
+                       .fixed_shapes = c.train.cuda_graph != CudaGraph::off,
                        .sequence = c.parallel.sequence});
   }
 

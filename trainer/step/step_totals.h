@@ -27,6 +27,7 @@ struct StepTotals {                              // of one rank before exchange_
                                                  // parameters, in the scale of the backward pass
   bool not_finite = false;                       // true if a gradient on any rank is not finite
   bool save_goes_on = false;                     // true if a rank is still working on a phase of a save
+  bool refuses_graphs = false;                   // true if a rank's GPU refuses to record a CUDA graph
   StopRequest request = StopRequest::none;       // strongest request of all ranks
   std::vector<double> busy;                      // seconds of work per rank
   std::vector<CorpusTotals> corpora;             // per corpus of the stage's mix
@@ -59,6 +60,7 @@ void for_each_total(Totals& t, V&& v) {
   v.sum(t.whole_squares, TotalOf::whole_squares);
   v.largest(t.not_finite, TotalOf::each_rank);
   v.largest(t.save_goes_on, TotalOf::each_rank);
+  v.largest(t.refuses_graphs, TotalOf::each_rank);
   v.largest(t.request, TotalOf::each_rank);
   v.list(t.busy);
   for (auto& corpus : t.corpora) {

@@ -1,8 +1,12 @@
-// tensor/cuda/gemm/gemm_tuning.cpp: times work as a CUDA graph, which is how steps run by default.
+// tensor/cuda/gemm/gemm_tuning.cpp: times work as a CUDA graph, which is how steps run by default, if the GPU can
+// record it.
 #include "tensor/cuda/gemm/gemm_tuning.h"
 
 #include <array>
 #include <limits>
+#include <memory>
+
+#include "tensor/refused_recording.h"
 
 namespace weft::cuda {
 namespace {
@@ -37,13 +41,19 @@ class Stopwatch {  // times the work on a stream
 float time_on_gpu(Runtime& run, const std::function<bool()>& work) {
   constexpr int kRuns = 5, kReplays = 3;
   if (!work()) return std::numeric_limits<float>::infinity();  // not timed, because it loads the kernels
-  const auto recording = run.record([&] {
+  const auto runs = [&] {
     for (int i = 0; i < kRuns; ++i) work();
-  });
+  };
+  std::unique_ptr<Context::Runtime::Recording> recording;
+  try {
+    recording = run.record(runs);
+  } catch (const RefusedRecording&) {  // then steps use no graphs, either
+  }
+  const auto replay = [&] { recording ? recording->replay() : runs(); };
   Stopwatch watch(run.stream_);
-  recording->replay();
+  replay();
   watch.start();
-  for (int i = 0; i < kReplays; ++i) recording->replay();
+  for (int i = 0; i < kReplays; ++i) replay();
   return watch.milliseconds() / (kRuns * kReplays);
 }
 

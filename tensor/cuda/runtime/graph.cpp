@@ -3,15 +3,24 @@
 // Work on other streams is included if it waits for an event of this stream and this stream later waits for it, as with
 // NCCL. During the recording, other threads, such as a watchdog, may call CUDA.
 #include "tensor/cuda/runtime/runtime.h"
+#include "tensor/refused_recording.h"
 
 namespace weft::cuda {
 namespace {
+
+void require_recording(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  const std::string reason = fmt::format("{}: {}", call, cudaGetErrorString(status));
+  (void)cudaGetLastError();
+  throw RefusedRecording(reason);
+}
 
 class Graph final : public Context::Runtime::Recording {
  public:
   Graph(cudaGraph_t graph, cudaStream_t stream, int& num_graphs) : stream_(stream), num_graphs_(num_graphs) {
     // Without this flag, all nodes run with the priority of stream_, and NCCL waits behind the backward pass.
-    check(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority), "cudaGraphInstantiate");
+    require_recording(cudaGraphInstantiate(&executable_, graph, cudaGraphInstantiateFlagUseNodePriority),
+                      "cudaGraphInstantiate");
     ++num_graphs_;
   }
   ~Graph() override {
@@ -36,16 +45,17 @@ class Graph final : public Context::Runtime::Recording {
 
 std::unique_ptr<Context::Runtime::Recording> Runtime::record(const std::function<void()>& work) {
   cudaGraph_t graph = nullptr;
-  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  require_recording(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   try {
     work();
-  } catch (...) {
-    (void)cudaStreamEndCapture(stream_, &graph);  // frees the stream; the error is already propagating
+  } catch (const std::exception& e) {
+    const bool is_refused = cudaStreamEndCapture(stream_, &graph) == cudaErrorStreamCaptureInvalidated;
     (void)cudaGetLastError();
     if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    if (is_refused) throw RefusedRecording(e.what());
     throw;
   }
-  check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+  require_recording(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
   const std::unique_ptr<CUgraph_st, cudaError_t (*)(cudaGraph_t)> owner(graph, cudaGraphDestroy);
   return std::make_unique<Graph>(graph, stream_, num_graphs_);
 }

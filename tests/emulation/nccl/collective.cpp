@@ -14,8 +14,8 @@ namespace weft::emulation {
 namespace {
 
 std::string text_of(const Call& call) {
-  return fmt::format("{} of {} elements (type {}, operation {}, root {})", name_of(call.kind), call.count, call.type,
-                     call.op, call.root);
+  return fmt::format("{} of {} elements (type {}, operation {}, root {}{})", name_of(call.kind), call.count, call.type,
+                     call.op, call.root, call.is_recorded ? ", in a graph" : "");
 }
 
 template <typename T>

@@ -4,35 +4,26 @@
 
 #include <functional>
 #include <latch>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tensor/error.h"
+#include "tensor/ops.h"
 #include "tests/emulation/nccl/gpu_ranks.h"
+#include "tests/emulation/runtime/device.h"
 
 namespace weft::testing {
 namespace {
 
-void expect_success(cudaError_t status) {
-  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
-}
-
 class Graph {
  public:
-  Graph(Context& ctx, const std::function<void()>& work) : stream_(static_cast<cudaStream_t>(ctx.runtime().stream())) {
-    cudaGraph_t graph = nullptr;
-    expect_success(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    work();
-    expect_success(cudaStreamEndCapture(stream_, &graph));
-    expect_success(cudaGraphInstantiate(&executable_, graph, 0));
-    expect_success(cudaGraphDestroy(graph));
-  }
-  ~Graph() { cudaGraphExecDestroy(executable_); }
-  void launch() { expect_success(cudaGraphLaunch(executable_, stream_)); }
+  Graph(Context& ctx, const std::function<void()>& work) : ctx_(ctx), recording_(ctx.record(work)) {}
+  void launch() { ctx_.replay(*recording_); }
 
  private:
-  cudaStream_t stream_;
-  cudaGraphExec_t executable_ = nullptr;
+  Context& ctx_;
+  std::unique_ptr<Context::Runtime::Recording> recording_;
 };
 
 TEST(NcclGraph, ReplaysItsCollectives) {
@@ -75,6 +66,49 @@ TEST(NcclGraph, NamesTheReplayedCollectiveThatDoesNotEnd) {
   };
   run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(200)});
   EXPECT_TRUE(text.starts_with("all_reduce of 8 bytes in step 5, rank 0 of a group of 2 (device 0, ")) << text;
+}
+
+TEST(NcclGraph, HasMarksForWhichNothingWaits) {
+  run_gpu_ranks(2, [](Context& ctx, Communicator& world, Communicator&) {
+    const Buffer x = floats(ctx, {1}), y = floats(ctx, {3});
+    ctx.synchronize();
+    const auto stream = static_cast<cudaStream_t>(ctx.runtime().stream());
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    const auto pending = world.start_all_reduce(x.tensor({1}));
+    weft::ops::fill(ctx, {.x = y.tensor({1}), .value = 2});
+    world.all_reduce(y.tensor({1}));
+    pending->wait();
+    world.broadcast(x.tensor({1}), 0);
+    weft::ops::fill(ctx, {.x = x.tensor({1}), .value = 2});
+    ctx.watch()->recording_ends();
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    const emulation::CopiesInGraph nodes = emulation::copies_in(graph);
+    cudaGraphDestroy(graph);
+    EXPECT_EQ(nodes.copies, 3);  // a mark per collective
+    EXPECT_EQ(nodes.waiting, 0);
+    EXPECT_EQ(nodes.others, 3 + 2);
+  });
+}
+
+TEST(NcclGraph, ThatOnlyOneRankRecordsIsRefused) {
+  std::vector<std::string> heard(2, "nothing");
+  const GpuBody body = [&](Context& ctx, Communicator& world, Communicator&) {
+    const Buffer x = floats(ctx, {1});
+    ctx.synchronize();
+    try {
+      const auto sum = [&] { world.all_reduce(x.tensor({1})); };
+      if (world.rank() == 0)
+        Graph(ctx, sum).launch();
+      else
+        sum();
+      ctx.synchronize();
+    } catch (const Error& e) {
+      heard[static_cast<size_t>(world.rank())] = e.what();
+    }
+  };
+  run_gpu_ranks(2, body);
+  EXPECT_NE((heard[0] + heard[1]).find("in a graph"), std::string::npos) << heard[0] << heard[1];
 }
 
 // More launches than the marks can number.

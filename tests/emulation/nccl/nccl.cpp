@@ -122,7 +122,12 @@ ncclResult_t accepted() {  // into the open group; both answers are allowed
   return progresses ? ncclInProgress : ncclSuccess;
 }
 
-ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t from_parts, void* to, size_t to_parts,
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusActive;
+}
+
+ncclResult_t submit(ncclComm_t comm, Call call, const void* from, size_t from_parts, void* to, size_t to_parts,
                     cudaStream_t stream) {
   return in_call(comm, [&] {
     Member& member = *comm->member;
@@ -138,6 +143,7 @@ ncclResult_t submit(ncclComm_t comm, const Call& call, const void* from, size_t 
     if (comm->stream != nullptr && comm->stream != stream)
       return refuse(ncclInvalidUsage, "a communicator's collectives are on different streams");
     comm->stream = stream;
+    call.is_recorded = is_capturing(stream);
     const auto collective = std::make_shared<Collective>(comm->member, call, from, to);
     const Counted counted{.what = name_of(call.kind), .bytes = from_parts * bytes};
     comm->issue = [stream, collective, counted, earlier = comm->issue, activity = comm->background->activity()] {

@@ -22,6 +22,7 @@ struct Call {  // a rank's collective call; must be the same on all ranks
   Kind kind = Kind::all_reduce;
   int type = 0, op = 0, root = 0;
   uint64_t count = 0;
+  bool is_recorded = false;  // in a graph, which NCCL requires of all ranks or of none
   bool operator==(const Call&) const = default;
 };
 

@@ -102,6 +102,12 @@ void warp_exchange(unsigned mask, const T& mine, T (&all)[kWarpSize], const char
 
 // ---- for tests
 
+// The nodes of a graph: copies, other work that waits for a copy, and other work that waits for none.
+struct CopiesInGraph {
+  int copies = 0, waiting = 0, others = 0;
+};
+CopiesInGraph copies_in(cudaGraph_t graph);
+
 void set_seed(uint64_t seed);  // seed of all shuffled orders from now on; initially WEFT_EMULATION_SEED
 
 }  // namespace weft::emulation

@@ -2,10 +2,14 @@
 // nodes in any order that their dependencies allow. If the graph keeps priorities, half of the replays prefer nodes
 // with a greater one: a priority guarantees no order.
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "tests/emulation/runtime/capture.h"
+#include "tests/emulation/runtime/device.h"
 
 using namespace weft::emulation;
 
@@ -70,7 +74,29 @@ class Replay {
   std::vector<std::vector<size_t>> followers_;
 };
 
+// WEFT_EMULATION_REFUSED_CAPTURE=DEVICE:NUMBER: this capture of the device fails at its end; the first is number 0.
+void require_capture(int device) {
+  static std::map<int, int> captures;
+  const char* const setting = std::getenv("WEFT_EMULATION_REFUSED_CAPTURE");
+  if (setting == nullptr) return captures.clear();
+  if (setting == std::to_string(device) + ":" + std::to_string(captures[device]++))
+    fail(cudaErrorUnknown, "as the environment wants");
+}
+
+bool is_copy(const GraphNode& node) { return node.counted.what.starts_with("copy "); }
+
 }  // namespace
+
+CopiesInGraph weft::emulation::copies_in(cudaGraph_t graph) {
+  const GraphNodes& nodes = *graph->nodes;
+  CopiesInGraph found;
+  std::vector<bool> waits(nodes.size());  // dependencies come first
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    waits[i] = std::ranges::any_of(nodes[i].after, [&](size_t j) { return waits[j] || is_copy(nodes[j]); });
+    ++(is_copy(nodes[i]) ? found.copies : waits[i] ? found.waiting : found.others);
+  }
+  return found;
+}
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return call([&] {
@@ -85,7 +111,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     const auto lock = machine().lock();
     const auto queue = queue_of(stream);
     if (queue->capture == nullptr) fail(cudaErrorInvalidValue, "the stream is not being captured");
-    *graph = new CUgraph_st{std::make_shared<const GraphNodes>(queue->capture->end(*queue))};
+    auto nodes = std::make_shared<const GraphNodes>(queue->capture->end(*queue));
+    require_capture(queue->device);
+    *graph = new CUgraph_st{std::move(nodes)};
   });
 }
 
