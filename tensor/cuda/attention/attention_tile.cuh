@@ -13,6 +13,7 @@
 
 #include "tensor/cuda/attention/attention.h"
 #include "tensor/cuda/attention/attention_products.cuh"
+#include "tensor/cuda/attention/multiprocessor.cuh"
 #include "tensor/cuda/launch.cuh"
 #include "tensor/cuda/vector.cuh"
 #include "tensor/op/op_formulas.h"
@@ -179,11 +180,14 @@ inline constexpr int kThreads = std::clamp<int>(96 * 1024 / static_cast<int>(siz
 template <typename Tiles>
 inline constexpr int kWarps = kThreads<Tiles> / kWarp;
 
-// The number of blocks per multiprocessor that registers must allow. In half precision, it is the number that an
-// sm_90's shared memory allows, at most kMax, because the compiler would otherwise keep the addresses of all copies of
-// a chunk in registers. For f32 it is 1, because with more blocks the compiler would spill registers.
+// The number of blocks per multiprocessor that registers must allow. In half precision, it is the number that shared
+// memory allows, at most kMax, because the compiler would otherwise keep the addresses of all copies of a chunk in
+// registers. For f32 it is 1, because with more blocks the compiler would spill registers.
 template <typename T, size_t kSharedBytes, int kMax>
-inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1 : std::clamp<int>(220 * 1024 / kSharedBytes, 1, kMax);
+inline constexpr int kMinBlocks = std::is_same_v<T, float> ? 1
+                                                           : std::clamp<int>(kSharedBytesOfMultiprocessor /
+                                                                                 (kSharedBytes + kReservedBytesOfBlock),
+                                                                             1, kMax);
 
 template <typename Tiles>
 __device__ inline Tiles& tiles_of_warp() {

@@ -118,9 +118,10 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
   return call([&] {
     const auto lock = machine().lock();
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) fail(cudaErrorInvalidValue, "an unknown attribute");
-    if (value < 0 || value > kMaxSharedBytes)
-      fail(cudaErrorInvalidValue, std::to_string(value) + " bytes of dynamic shared memory, the device has " +
-                                      std::to_string(kMaxSharedBytes));
+    const int most = gpu_limits().max_shared_bytes;
+    if (value < 0 || value > most)
+      fail(cudaErrorInvalidValue,
+           std::to_string(value) + " bytes of dynamic shared memory, the device has " + std::to_string(most));
     allowed_shared_bytes()[kernel] = static_cast<size_t>(value);
   });
 }

@@ -49,6 +49,24 @@ TEST_F(LaunchTest, MuchSharedMemoryMustBeAskedFor) {
   EXPECT_EQ(on_host(out, 1)[0], 227 * 1024 / 4 - 1);
 }
 
+TEST_F(LaunchTest, SharedMemoryDependsOnTheComputeCapability) {
+  const auto most_for = [](const char* compute) {
+    setenv("WEFT_EMULATION_COMPUTE", compute, 1);
+    int bytes = 0;
+    EXPECT_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    const auto allow = [](int wanted) {
+      return cudaFuncSetAttribute(fill_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, wanted);
+    };
+    EXPECT_EQ(allow(bytes), cudaSuccess);
+    EXPECT_EQ(allow(bytes + 1), cudaErrorInvalidValue);
+    unsetenv("WEFT_EMULATION_COMPUTE");
+    return bytes;
+  };
+  EXPECT_EQ(most_for("8.0"), 163 * 1024);
+  EXPECT_EQ(most_for("8.9"), 99 * 1024);
+  EXPECT_EQ(most_for("9.0"), 227 * 1024);
+}
+
 TEST_F(LaunchTest, AKernelMayNotBeGivenHostMemory) {
   std::vector<int> here(100);
   auto* const out = fresh<int>(32);

@@ -21,17 +21,17 @@ int attribute_of(cudaDeviceAttr attribute) {
     case cudaDevAttrMaxSharedMemoryPerBlock:
       return kSharedBytes;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return kMaxSharedBytes;
+      return gpu_limits().max_shared_bytes;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return kMaxSharedBytes + 1024;
+      return gpu_limits().max_shared_bytes + 1024;
     case cudaDevAttrWarpSize:
       return kWarpSize;
     case cudaDevAttrMultiProcessorCount:
       return kMultiprocessors;
     case cudaDevAttrComputeCapabilityMajor:
-      return kComputeMajor;
+      return gpu_limits().major;
     case cudaDevAttrComputeCapabilityMinor:
-      return kComputeMinor;
+      return gpu_limits().minor;
   }
   fail(cudaErrorInvalidValue, "an attribute that the emulated device does not know");
 }
@@ -62,8 +62,8 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   return call([&] {
     require_sound_machine(/*has_kernels=*/true);
-    *attributes = {.binaryVersion = 10 * kComputeMajor + kComputeMinor,
-                   .ptxVersion = 10 * kComputeMajor + kComputeMinor};
+    const int version = 10 * gpu_limits().major + gpu_limits().minor;
+    *attributes = {.binaryVersion = version, .ptxVersion = version};
   });
 }
 
@@ -92,12 +92,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     std::snprintf(properties->uuid.bytes, sizeof properties->uuid.bytes, "emulated %d", device);
     properties->totalGlobalMem = bytes;
     properties->sharedMemPerBlock = kSharedBytes;
-    properties->sharedMemPerBlockOptin = kMaxSharedBytes;
-    properties->sharedMemPerMultiprocessor = kMaxSharedBytes + 1024;
+    const GpuLimits limits = gpu_limits();
+    properties->sharedMemPerBlockOptin = static_cast<size_t>(limits.max_shared_bytes);
+    properties->sharedMemPerMultiprocessor = static_cast<size_t>(limits.max_shared_bytes + 1024);
     properties->warpSize = kWarpSize;
     properties->maxThreadsPerBlock = kMaxThreads;
-    properties->major = kComputeMajor;
-    properties->minor = kComputeMinor;
+    properties->major = limits.major;
+    properties->minor = limits.minor;
     properties->multiProcessorCount = kMultiprocessors;
     properties->pciBusID = device + 1;
   });
