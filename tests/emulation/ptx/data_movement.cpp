@@ -8,12 +8,6 @@
 namespace weft::emulation::ptx {
 namespace {
 
-uint64_t address_of(Warp& warp, const Operand& operand, int lane) {
-  const auto offset = static_cast<uint64_t>(operand.offset);
-  if (operand.bytes == 4) return static_cast<uint32_t>(warp.lanes<uint32_t>(operand)[lane] + offset);
-  return warp.lanes<uint64_t>(operand)[lane] + offset;
-}
-
 Access access_of(const Warp& warp, const Instruction& i, int lane) {
   return {.thread = warp.thread(lane), .warp_time = warp.time, .line = i.line};
 }
@@ -43,7 +37,7 @@ T get(Warp& warp, const Operand& from, int lane) {
 template <typename T, size_t kNum>
 void load(Warp& warp, const Instruction& i, Mask lanes) {
   for_lanes(lanes, [&](int lane) {
-    const std::byte* const from = warp.memory().load(i.form->space, address_of(warp, i.operands[kNum], lane),
+    const std::byte* const from = warp.memory().load(i.form->space, warp.address(i.operands[kNum], lane),
                                                      kNum * sizeof(T), access_of(warp, i, lane));
     T values[kNum];
     std::memcpy(values, from, sizeof values);
@@ -56,8 +50,8 @@ void store(Warp& warp, const Instruction& i, Mask lanes) {
   for_lanes(lanes, [&](int lane) {
     T values[kNum];
     for (size_t n = 0; n < kNum; ++n) values[n] = get<T>(warp, i.operands[1 + n], lane);
-    std::byte* const to = warp.memory().store(i.form->space, address_of(warp, i.operands[0], lane), sizeof values,
-                                              access_of(warp, i, lane));
+    std::byte* const to =
+        warp.memory().store(i.form->space, warp.address(i.operands[0], lane), sizeof values, access_of(warp, i, lane));
     std::memcpy(to, values, sizeof values);
   });
 }
@@ -76,11 +70,15 @@ void add_loads_and_stores(Table& table, const std::string& type) {
     Form form{.execute = load<T, kNum>,
               .operands = std::vector<uint8_t>(kNum, kLeast),
               .wider = Wider::taken,
-              .space = space};
+              .space = space,
+              .results = kNum,
+              .access_bytes = kNum * sizeof(T),
+              .is_free = space == Space::param};
     form.operands.push_back(kAddress);
     table.add("ld" + (name + type), form);
     if (space == Space::param || name == std::string(".global.nc")) continue;  // read-only
     form.execute = store<T, kNum>;
+    form.results = 0;
     form.operands.insert(form.operands.begin(), kAddress);
     form.operands.pop_back();
     table.add("st" + (name + type), form);
@@ -118,32 +116,34 @@ void add_halves(Table& table) {
       to[lane] = static_cast<Whole>(static_cast<Whole>(high[lane]) << (8 * kHalf) | low[lane]);
     });
   };
-  table.add("mov." + bits_name<Whole>() + " 2,1", {.execute = split, .operands = {kHalf, kHalf, kWhole}});
-  table.add("mov." + bits_name<Whole>() + " 1,2", {.execute = join, .operands = {kWhole, kHalf, kHalf}});
+  table.add("mov." + bits_name<Whole>() + " 2,1",
+            {.execute = split, .operands = {kHalf, kHalf, kWhole}, .results = 2, .is_free = true});
+  table.add("mov." + bits_name<Whole>() + " 1,2",
+            {.execute = join, .operands = {kWhole, kHalf, kHalf}, .is_free = true});
 }
 
 void add_moves(Table& table) {
   for_types<uint16_t, uint32_t, uint64_t>([&]<typename T>() {
     const auto same = [](T a) { return a; };
-    table.lanes("mov." + bits_name<T>(), same);
-    table.lanes("mov." + type_name<T>(), same);
-    table.lanes("mov." + type_name<std::make_signed_t<T>>(), same);
+    table.free_lanes("mov." + bits_name<T>(), same);
+    table.free_lanes("mov." + type_name<T>(), same);
+    table.free_lanes("mov." + type_name<std::make_signed_t<T>>(), same);
   });
-  table.lanes("mov.f32", [](float a) { return a; });
-  table.lanes("mov.f64", [](double a) { return a; });
-  table.lanes("mov.pred", [](bool a) { return a; });
+  table.free_lanes("mov.f32", [](float a) { return a; });
+  table.free_lanes("mov.f64", [](double a) { return a; });
+  table.free_lanes("mov.pred", [](bool a) { return a; });
   add_halves<uint32_t, uint16_t>(table);
   add_halves<uint64_t, uint32_t>(table);
 }
 
 // Generic addresses of shared and local memory have a bit of their own (program.h).
 void add_address_conversions(Table& table) {
-  table.lanes("cvta.global.u64", [](uint64_t a) { return a; });
-  table.lanes("cvta.to.global.u64", [](uint64_t a) { return a; });
-  table.lanes("cvta.shared.u64", [](uint64_t a) { return a | kSharedWindow; });
-  table.lanes("cvta.local.u64", [](uint64_t a) { return a | kLocalWindow; });
-  table.lanes("cvta.to.shared.u64", [](uint64_t a) { return a & ~kWindows; });
-  table.lanes("cvta.to.local.u64", [](uint64_t a) { return a & ~kWindows; });
+  table.free_lanes("cvta.global.u64", [](uint64_t a) { return a; });
+  table.free_lanes("cvta.to.global.u64", [](uint64_t a) { return a; });
+  table.free_lanes("cvta.shared.u64", [](uint64_t a) { return a | kSharedWindow; });
+  table.free_lanes("cvta.local.u64", [](uint64_t a) { return a | kLocalWindow; });
+  table.free_lanes("cvta.to.shared.u64", [](uint64_t a) { return a & ~kWindows; });
+  table.free_lanes("cvta.to.local.u64", [](uint64_t a) { return a & ~kWindows; });
 }
 
 // cp.async.cg.shared.global [to], [from], 16, bytes: copies `bytes`, and writes zeros after them.
@@ -154,23 +154,30 @@ void copy(Warp& warp, const Instruction& i, Mask lanes) {
     const Access access = access_of(warp, i, lane);
     if (size[lane] != 16 || (existing[lane] != 0 && existing[lane] != 16))
       throw Error("line " + std::to_string(i.line) + ": cp.async of " + std::to_string(existing[lane]) + " bytes");
-    warp.memory().copy(address_of(warp, i.operands[0], lane), address_of(warp, i.operands[1], lane),
-                       existing[lane] != 0, access);
+    warp.memory().copy(warp.address(i.operands[0], lane), warp.address(i.operands[1], lane), existing[lane] != 0,
+                       access);
   });
 }
 
 void add_async_copies(Table& table) {
-  table.add("cp.async.cg.shared.global", {.execute = copy, .operands = {kAddress, kAddress, 4, 4}});
-  table.add("cp.async.commit_group", {.execute = [](Warp& warp, const Instruction&, Mask lanes) {
-              for_lanes(lanes, [&](int lane) { warp.memory().end_copy_group(warp.thread(lane)); });
-            }});
+  table.add(
+      "cp.async.cg.shared.global",
+      {.execute = copy, .operands = {kAddress, kAddress, 4, 4}, .results = 0, .access_bytes = 16, .copies = true});
+  table.add("cp.async.commit_group",
+            {.execute =
+                 [](Warp& warp, const Instruction&, Mask lanes) {
+                   for_lanes(lanes, [&](int lane) { warp.memory().end_copy_group(warp.thread(lane)); });
+                 },
+             .results = 0});
   table.add("cp.async.wait_group",
             {.execute =
                  [](Warp& warp, const Instruction& i, Mask lanes) {
                    const auto left = static_cast<int>(warp.lanes<uint32_t>(i.operands[0])[0]);
                    for_lanes(lanes, [&](int lane) { warp.memory().await_copies(left, access_of(warp, i, lane)); });
                  },
-             .operands = {4}});
+             .operands = {4},
+             .results = 0,
+             .awaits_copies = true});
 }
 
 }  // namespace

@@ -88,6 +88,12 @@ class Table {
     forms_[name].wider = Wider::narrowed;
   }
 
+  template <typename Function>
+  void free_lanes(const std::string& name, Function function) {
+    lanes(name, function);
+    forms_[name].is_free = true;
+  }
+
   const Form* find(const std::string& name) const {
     const auto found = forms_.find(name);
     return found == forms_.end() ? nullptr : &found->second;

@@ -37,7 +37,7 @@ class Runner {
     for (uint32_t first = 0; first < x * y * z; first += kLanes) {
       const uint32_t num = std::min<uint32_t>(kLanes, x * y * z - first);
       lanes_.push_back(num == kLanes ? kAllLanes : (1u << num) - 1);
-      write_registers(warps_.emplace_back(program, static_cast<int>(first) / kLanes));
+      write_registers(warps_.emplace_back(program, static_cast<int>(first) / kLanes, launch.measures_costs));
     }
   }
 
@@ -86,6 +86,7 @@ class Runner {
     }
     do run_to_barrier();
     while (pass_barrier());
+    if (launch_.measures_costs) counts_.load_chains += most_of_warps(&CostMeter::longest_chain);
   }
 
   void run_to_barrier() {
@@ -100,7 +101,17 @@ class Runner {
     for (Warp& warp : warps_)
       if (!warp.has_ended()) warp.pass_barrier(), any = true;
     memory_.pass_barrier();
+    if (launch_.measures_costs) {
+      const int depth = most_of_warps(&CostMeter::stored_depth);
+      for (Warp& warp : warps_) warp.costs()->pass_barrier(depth);
+    }
     return any;
+  }
+
+  int most_of_warps(int (CostMeter::*depth)() const) {
+    int most = 0;
+    for (Warp& warp : warps_) most = std::max(most, (warp.costs()->*depth)());
+    return most;
   }
 
   const Program& program_;

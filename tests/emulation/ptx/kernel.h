@@ -20,6 +20,7 @@ struct Launch {
   const Allocations* allocations = nullptr;
   CopyTime copies = CopyTime::random;
   uint64_t seed = 0;  // of the orders of blocks and warps, and of random copies
+  bool measures_costs = false;
 };
 
 // Throws an Error that names the kernel, the file and the line if the kernel is faulty.

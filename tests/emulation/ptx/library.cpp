@@ -32,11 +32,14 @@ Library::~Library() {
   const char* const file = std::getenv("WEFT_EMULATION_PTX_COUNTS");
   if (file == nullptr) return;
   std::ofstream out(file);
-  out << "kernel\tlaunches\tblocks\twarp instructions\tlane instructions\tdivergent branches\n";
+  out << "kernel\tlaunches\tblocks\twarp instructions\tlane instructions\tdivergent branches\tissued\t"
+         "global accesses\tsectors\tshared accesses\tshared passes\tbank conflicts\tload chains\n";
   for (const auto& [name, kernel] : kernels_) {
     const Counts& c = kernel.counts;
     out << name << '\t' << kernel.launches << '\t' << c.blocks << '\t' << c.warp_instructions << '\t'
-        << c.lane_instructions << '\t' << c.divergent_branches << '\n';
+        << c.lane_instructions << '\t' << c.divergent_branches << '\t' << c.issued << '\t' << c.global_accesses << '\t'
+        << c.sectors << '\t' << c.shared_accesses << '\t' << c.shared_passes << '\t' << c.bank_conflicts << '\t'
+        << c.load_chains << '\n';
   }
 }
 
@@ -56,7 +59,8 @@ const Program& Library::program_of(const std::string& name, Kernel& kernel) {
   return *kernel.program;
 }
 
-void Library::run(const std::string& name, const Launch& launch) {
+void Library::run(const std::string& name, Launch launch) {
+  launch.measures_costs = std::getenv("WEFT_EMULATION_PTX_COUNTS") != nullptr;
   std::unique_lock lock(mutex_);
   const auto found = kernels_.find(name);
   if (found == kernels_.end()) throw Error("no .ptx file contains the kernel " + name);
@@ -66,10 +70,7 @@ void Library::run(const std::string& name, const Launch& launch) {
   const Counts counts = ptx::run(program, kernel.module->globals, launch);
   lock.lock();
   ++kernel.launches;
-  kernel.counts.blocks += counts.blocks;
-  kernel.counts.warp_instructions += counts.warp_instructions;
-  kernel.counts.lane_instructions += counts.lane_instructions;
-  kernel.counts.divergent_branches += counts.divergent_branches;
+  kernel.counts.add(counts);
 }
 
 }  // namespace weft::emulation::ptx

@@ -26,7 +26,7 @@ class Library {
   static Library* chosen();  // by the environment; nullptr: none
 
   // `kernel` is its name without parameters, as census.h shows it. Throws an Error.
-  void run(const std::string& kernel, const Launch& launch);
+  void run(const std::string& kernel, Launch launch);
 
  private:
   struct Module {

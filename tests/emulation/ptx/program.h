@@ -45,6 +45,11 @@ struct Form {
   bool is_aligned = false;      // all lanes of the warp that have not ended execute it together
   int mask = -1;                // the operand that contains the lanes of Flow::together
   Space space = Space::global;  // of loads and stores
+  uint8_t results = 1;          // the first operands
+  uint8_t access_bytes = 0;     // of memory, by each lane
+  bool copies = false;          // from global to shared memory
+  bool awaits_copies = false;
+  bool is_free = false;  // ptxas makes it part of other instructions
   std::string name = {};
 };
 

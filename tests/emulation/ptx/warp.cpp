@@ -19,9 +19,10 @@ constexpr int64_t kMostInstructions = int64_t{1} << 30;  // of all warps of a la
 }  // namespace
 
 // Registers start as NaN, so that a result that depends on an undefined one shows.
-Warp::Warp(const Program& program, int index)
+Warp::Warp(const Program& program, int index, bool measures_costs)
     : program_(program), index_(index), registers_(program.register_bytes / sizeof(Line)) {
   std::memset(registers_.data(), 0xFF, program.register_bytes);
+  if (measures_costs) costs_.emplace(program);
 }
 
 void Warp::start(Mask lanes, BlockMemory& memory) {
@@ -30,6 +31,7 @@ void Warp::start(Mask lanes, BlockMemory& memory) {
   at_barrier_ = false;
   ready_ = {{.next = 0, .lanes = lanes}};
   waiting_.clear();
+  if (costs_) costs_->start_block();
 }
 
 void Warp::pass_barrier() {
@@ -76,6 +78,8 @@ void Warp::advance(Path path, Counts& counts) {
     const Mask active = path.lanes & (i.negated ? ~guard : guard);
     if (++counts.warp_instructions == kMostInstructions) refuse(i, "the kernel does not end");
     counts.lane_instructions += std::popcount(active);
+    const bool may_wait = i.form->flow == Flow::barrier || i.form->flow == Flow::together;
+    if (costs_ && !may_wait) costs_->see(*this, i, active, counts);
     switch (i.form->flow) {
       case Flow::next:
         if (active != 0) i.form->execute(*this, i, active);
@@ -98,6 +102,7 @@ void Warp::advance(Path path, Counts& counts) {
       case Flow::barrier:
       case Flow::together:
         if (active != 0 && must_wait(i, active)) return waiting_.push_back(path);
+        if (costs_) costs_->see(*this, i, active, counts);
         if (active != 0 && i.form->flow == Flow::together) i.form->execute(*this, i, active);
         if (i.form->flow == Flow::barrier) {
           at_barrier_ = true;

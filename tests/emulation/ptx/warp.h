@@ -8,20 +8,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "tests/emulation/ptx/costs.h"
 #include "tests/emulation/ptx/memory.h"
 #include "tests/emulation/ptx/program.h"
 
 namespace weft::emulation::ptx {
 
-struct Counts {
-  int64_t blocks = 0, warp_instructions = 0, lane_instructions = 0, divergent_branches = 0;
-};
-
 class Warp {
  public:
-  Warp(const Program& program, int index);
+  Warp(const Program& program, int index, bool measures_costs = false);
 
   void start(Mask lanes, BlockMemory& memory);  // a block
   void run(Counts& counts);                     // until all lanes have ended or wait at a barrier of the block
@@ -35,6 +33,12 @@ class Warp {
   Mask& predicate(const Operand& operand) { return *lanes<Mask>(operand); }
   BlockMemory& memory() { return *memory_; }
   int thread(int lane) const { return index_ * kLanes + lane; }
+  uint64_t address(const Operand& operand, int lane) {
+    const auto offset = static_cast<uint64_t>(operand.offset);
+    if (operand.bytes == 4) return static_cast<uint32_t>(lanes<uint32_t>(operand)[lane] + offset);
+    return lanes<uint64_t>(operand)[lane] + offset;
+  }
+  CostMeter* costs() { return costs_ ? &*costs_ : nullptr; }
 
   Mask carry = 0;     // the condition code of extended-precision arithmetic
   uint32_t time = 0;  // counts bar.warp.sync, which order the lanes' accesses
@@ -62,6 +66,7 @@ class Warp {
   bool at_barrier_ = false;
   std::vector<Path> ready_, waiting_;  // waiting_: for lanes of other paths
   int limit_ = 0;                      // least next instruction of the ready paths
+  std::optional<CostMeter> costs_;
 };
 
 }  // namespace weft::emulation::ptx

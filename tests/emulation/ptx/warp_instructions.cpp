@@ -57,8 +57,11 @@ struct Index {
 
 template <typename Source>
 void add_shuffle(Table& table, const std::string& name) {
-  table.add("shfl.sync." + name + ".b32 2,1,1,1,1",
-            {.execute = shuffle<Source>, .operands = {4, kPredicate, 4, 4, 4, 4}, .flow = Flow::together, .mask = 5});
+  table.add("shfl.sync." + name + ".b32 2,1,1,1,1", {.execute = shuffle<Source>,
+                                                     .operands = {4, kPredicate, 4, 4, 4, 4},
+                                                     .flow = Flow::together,
+                                                     .mask = 5,
+                                                     .results = 2});
   table.add("shfl.sync." + name + ".b32 1,1,1,1,1",
             {.execute = shuffle<Source>, .operands = {4, 4, 4, 4, 4}, .flow = Flow::together, .mask = 4});
 }
@@ -153,12 +156,17 @@ void load_matrices(Warp& warp, const Instruction& i, Mask lanes) {
 }
 
 void add_matrix_instructions(Table& table) {
-  const Form mma{.operands = std::vector<uint8_t>(14, 4), .flow = Flow::together, .is_aligned = true};
+  const Form mma{.operands = std::vector<uint8_t>(14, 4), .flow = Flow::together, .is_aligned = true, .results = 4};
   Form bf16 = mma, f16 = mma;
   bf16.execute = multiply_matrices<widened_bf16>, f16.execute = multiply_matrices<widened_f16>;
   table.add("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", bf16);
   table.add("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", f16);
-  const Form load{.operands = {4, 4, 4, 4, kAddress}, .flow = Flow::together, .is_aligned = true};
+  const Form load{.operands = {4, 4, 4, 4, kAddress},
+                  .flow = Flow::together,
+                  .is_aligned = true,
+                  .space = Space::shared,
+                  .results = 4,
+                  .access_bytes = 16};
   Form plain = load, transposed = load;
   plain.execute = load_matrices<false>, transposed.execute = load_matrices<true>;
   table.add("ldmatrix.sync.aligned.m8n8.x4.shared.b16", plain);
@@ -168,14 +176,15 @@ void add_matrix_instructions(Table& table) {
 }  // namespace
 
 void add_warp_instructions(Table& table) {
-  for (const char* name : {"bra", "bra.uni"}) table.add(name, {.flow = Flow::branch});
-  table.add("ret", {.flow = Flow::leave});
-  table.add("exit", {.flow = Flow::leave});
-  table.add("bar.sync", {.operands = {4}, .flow = Flow::barrier, .is_aligned = true});
+  for (const char* name : {"bra", "bra.uni"}) table.add(name, {.flow = Flow::branch, .results = 0});
+  table.add("ret", {.flow = Flow::leave, .results = 0});
+  table.add("exit", {.flow = Flow::leave, .results = 0});
+  table.add("bar.sync", {.operands = {4}, .flow = Flow::barrier, .is_aligned = true, .results = 0});
   table.add("bar.warp.sync", {.execute = [](Warp& warp, const Instruction&, Mask) { ++warp.time; },
                               .operands = {4},
                               .flow = Flow::together,
-                              .mask = 0});
+                              .mask = 0,
+                              .results = 0});
   add_shuffle<Up>(table, "up");
   add_shuffle<Down>(table, "down");
   add_shuffle<Butterfly>(table, "bfly");

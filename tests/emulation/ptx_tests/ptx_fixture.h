@@ -19,6 +19,7 @@ class PtxKernel {
   size_t dynamic_shared_bytes = 0;
   CopyTime copies = CopyTime::random;
   uint64_t seed = 1;
+  bool measures_costs = false;
 
   // `declarations` precede the kernel, whose parameters are the arrays' addresses in %rd0, %rd1, ...
   std::string body, declarations = "";
@@ -43,7 +44,8 @@ class PtxKernel {
                      .arguments = arguments,
                      .allocations = &allocations,
                      .copies = copies,
-                     .seed = seed});
+                     .seed = seed,
+                     .measures_costs = measures_costs});
   }
 
   // The message of the Error that run() throws; empty if there is none.
