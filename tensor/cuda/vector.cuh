@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 
 #include "tensor/cuda/intrinsics.cuh"
 #include "tensor/half.h"
@@ -62,9 +63,9 @@ __device__ inline void load_stored(const T* from, int64_t count, T (&to)[kGroup]
 template <typename T>
 __device__ inline void store_packets(const T (&from)[kGroup], T* to) {
   for (int i = 0; i < kGroup; i += Packet<T>::kSize) {
-    Packet<T> packet;
-    for (int j = 0; j < Packet<T>::kSize; ++j) packet.v[j] = from[i + j];
-    *reinterpret_cast<Packet<T>*>(to + i) = packet;
+    uint32_t words[4];
+    memcpy(words, from + i, sizeof words);
+    store_words(to + i, words[0], words[1], words[2], words[3]);
   }
 }
 template <typename T>
