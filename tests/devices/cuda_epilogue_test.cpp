@@ -9,6 +9,7 @@
 #include "tensor/half.h"
 #include "tests/devices/random_arguments.h"
 #include "tests/support/compare.h"
+#include "tests/support/device.h"
 #include "tests/support/errors.h"
 #include "tests/tensor/on_device.h"
 
@@ -115,7 +116,8 @@ TEST_F(CudaEndings, AreTheSameWhenTuned) {
   EXPECT_EQ(results(next), got);
 }
 
-// GELU after a product that was rounded to bf16 differs from GELU inside the product.
+// On the emulated device, GELU after a product that was rounded to bf16 differs from GELU inside the product. cuBLASLt
+// promises neither.
 TEST_F(CudaEndings, AreSeparatePassesWhereThatIsChosen) {
   const auto results_as = [&](const char* way) {
     Context ctx(Device::cuda);
@@ -128,7 +130,7 @@ TEST_F(CudaEndings, AreSeparatePassesWhereThatIsChosen) {
   };
   const std::vector<double> fused = results_as("fused"), separate = results_as("separate");
   EXPECT_EQ(fused, results(ctx_));
-  EXPECT_NE(separate, fused);
+  EXPECT_TRUE(separate != fused || !on_emulated_device());
   expect_close_in_norm(separate, fused, 0x1p-8);
 }
 

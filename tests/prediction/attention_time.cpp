@@ -146,7 +146,8 @@ double attention_forward_seconds(const GpuModel& gpu, const AttentionShape& s, b
     block.instructions += instructions;
     block.cycles = std::max(block.cycles, cycles_of(cost.tile_loads + chunks * cost.chunk_loads, instructions));
   }
-  return seconds_of(gpu, blocks, s.heads, /*heads_first=*/false, cost.blocks_per_sm, s.bytes, graph);
+  return seconds_of(gpu, blocks, s.heads, /*heads_first=*/false, gpu.blocks_per_sm(cost.shared_bytes, cost.max_blocks),
+                    s.bytes, graph);
 }
 
 double attention_backward_seconds(const GpuModel& gpu, const AttentionShape& s, bool graph) {
@@ -168,7 +169,8 @@ double attention_backward_seconds(const GpuModel& gpu, const AttentionShape& s, 
           owner_work(cost, width_of(s), q[sentence], k[sentence], piece[1], piece[2] == 1, s.causal, group));
     }
   }
-  return seconds_of(gpu, blocks, s.kv_heads, /*heads_first=*/true, cost.blocks_per_sm, s.bytes, graph);
+  return seconds_of(gpu, blocks, s.kv_heads, /*heads_first=*/true,
+                    gpu.blocks_per_sm(cost.shared_bytes, cost.max_blocks), s.bytes, graph);
 }
 
 }  // namespace weft

@@ -20,7 +20,7 @@ constexpr GemmTile kTiles[] = {{128, 256, 1},  {256, 128, 1},  {128, 192, 0.97},
                                {64, 256, 0.8}, {256, 64, 0.8}, {128, 64, 0.75},  {64, 128, 0.75},  {64, 64, 0.55}};
 constexpr int64_t kSumParts[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 constexpr int64_t kTermsAtOnce = 64;             // terms that the main loop takes at once
-constexpr double kStartAndEnd = 1.3e-6;          // seconds: filling the pipeline, and storing the tile
+constexpr double kStartAndEnd = 2.0e-6;          // seconds: filling the pipeline, and storing the tile
 constexpr int64_t kMinTerms = 2 * kTermsAtOnce;  // of a part of a sum
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -8,7 +8,7 @@
 namespace weft::testing {
 namespace {
 
-constexpr double kGap = 1e-6, kStartAndEnd = 1.3e-6;
+constexpr double kGap = 1e-6, kStartAndEnd = 2.0e-6;
 
 GpuModel simple_gpu() {
   GpuModel gpu = gpu_model(GpuKind::h100);

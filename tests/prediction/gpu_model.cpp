@@ -10,6 +10,7 @@ namespace {
 // typical of these GPUs.
 constexpr GpuModel kH100{.name = "NVIDIA H100 SXM",
                          .sms = 132,
+                         .shared_bytes_per_sm = 228 * 1024,
                          .clock = 1.755e9,
                          .bandwidth = 2.85e12,
                          .matmul_flops_per_sm = 5.6e12,
@@ -30,6 +31,7 @@ constexpr GpuModel a100() {
   GpuModel gpu = kH100;
   gpu.name = "NVIDIA A100 SXM 80 GB";
   gpu.sms = 108;
+  gpu.shared_bytes_per_sm = 164 * 1024;
   gpu.clock = 1.41e9;
   gpu.bandwidth = 1.73e12;
   gpu.matmul_flops_per_sm = 2.16e12;

@@ -1,6 +1,7 @@
 // tests/prediction/gpu_model.h: what the prediction assumes of a GPU.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "tensor/enum_names.h"
@@ -15,6 +16,7 @@ constexpr EnumNames<GpuKind, 3> enum_names(GpuKind) {
 struct GpuModel {
   const char* name;
   int sms;                        // streaming multiprocessors
+  int shared_bytes_per_sm;        // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
   double clock;                   // Hz
   double bandwidth;               // bytes/s of its memory that kernels reach
   double matmul_flops_per_sm;     // operations/s in the main loop of a bf16 or f16 matrix product
@@ -22,6 +24,9 @@ struct GpuModel {
   double seconds_to_device_copy;  // of a copy of a few kilobytes from the host, in addition to its gap
   double seconds_to_host;         // of a read by the host that waits, until the next kernel starts
   double gap(bool graph) const { return graph ? gap_graph : gap_stream; }
+  int blocks_per_sm(int shared_bytes, int max) const {  // with the 1,024 bytes that CUDA adds to each
+    return std::min(max, shared_bytes_per_sm / (shared_bytes + 1024));
+  }
   double matmul_flops() const { return sms * matmul_flops_per_sm; }
 };
 

@@ -33,7 +33,8 @@ struct AttentionForwardCost {
   double chunk_loads = 0;         // and for each chunk
   int64_t tile_rows = 16, chunk_rows = 32;
   int64_t tiles_of_block = 4;
-  int blocks_per_sm = 0;
+  int max_blocks = 0;    // of an SM, as registers allow
+  int shared_bytes = 0;  // of a block
   std::string_view origin;
 };
 const AttentionForwardCost& attention_forward_cost();
@@ -44,7 +45,8 @@ struct AttentionBackwardCost {
   double score_instructions = 0;     // of a warp with a tile of queries, for each tile of keys that it sees
   double gradient_instructions = 0;  // of a warp with a tile of keys, for each tile of queries that sees it
   double step_loads = 0;             // that wait for each other
-  int blocks_per_sm = 0;
+  int max_blocks = 0;                // of an SM, as registers allow
+  int shared_bytes = 0;              // of a block
   std::string_view origin;
 };
 const AttentionBackwardCost& attention_backward_cost();

@@ -56,6 +56,18 @@ AttentionShape attention_shape(const Op& op, bool forward) {
 
 }  // namespace
 
+double elements_of(const Op& op, const KernelCost& cost) {
+  return cost.elements.empty() ? 0 : static_cast<double>(operand(op, cost.elements).numel());
+}
+
+std::vector<std::string_view> cost_names_of(const Op& op) {
+  if (op.name != std::string_view("gemm")) return {op.name};
+  std::vector<std::string_view> names;
+  if (find(op, "bias?") != nullptr && find(op, "rounded_bias?") == nullptr) names.push_back("gemm bias");
+  if (find(op, "d_bias?") != nullptr) names.push_back("gemm d_bias");
+  return names;
+}
+
 PredictedOp OpTimes::time(const Op& op) const {
   const std::string_view name = op.name;
   PredictedOp result{.part = part_of(op.name),
@@ -64,12 +76,8 @@ PredictedOp OpTimes::time(const Op& op) const {
                      .bytes = op.cost.bytes,
                      .flops = op.cost.flops,
                      .roofline = std::max(op.cost.flops / gpu_.matmul_flops(), op.cost.bytes / gpu_.bandwidth)};
-  if (name == "gemm") {
-    add_gemm(op, result);
-  } else {
-    add_kernels(op, name, result);
-    add_attention(op, result);
-  }
+  name == "gemm" ? add_gemm(op, result) : add_attention(op, result);
+  for (const std::string_view of_kernels : cost_names_of(op)) add_kernels(op, of_kernels, result);
   if (result.launches == 0) fail(ErrorKind::internal, fmt::format("tests/prediction/kernel_costs.cpp lacks {}", name));
   return result;
 }
@@ -87,8 +95,6 @@ void OpTimes::add_gemm(const Op& op, PredictedOp& into) const {
                                 .c_bytes = static_cast<int64_t>(size_of(c.tensor.dtype)),
                                 .adds_to_c = c.added},
                                graph_);
-  if (find(op, "bias?") != nullptr && find(op, "rounded_bias?") == nullptr) add_kernels(op, "gemm bias", into);
-  if (find(op, "d_bias?") != nullptr) add_kernels(op, "gemm d_bias", into);
 }
 
 void OpTimes::add_kernels(const Op& op, std::string_view name, PredictedOp& into) const {
@@ -100,8 +106,7 @@ void OpTimes::add_kernels(const Op& op, std::string_view name, PredictedOp& into
 }
 
 double OpTimes::kernel_seconds(const Op& op, const KernelCost& cost) const {
-  const double elements = cost.elements.empty() ? 0 : static_cast<double>(operand(op, cost.elements).numel());
-  const double issue = elements * cost.instructions / 32 / (gpu_.sms * cost.ipc * gpu_.clock);
+  const double issue = elements_of(op, cost) * cost.instructions / 32 / (gpu_.sms * cost.ipc * gpu_.clock);
   const double memory = cost.bytes * op.cost.bytes / gpu_.bandwidth;
   return gpu_.gap(graph_) + kKernelRamp + std::max({issue, memory, cost.latency});
 }

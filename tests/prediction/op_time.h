@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tensor/op/op_trace.h"
 #include "tests/prediction/gpu_model.h"
@@ -20,6 +21,12 @@ struct PredictedOp {  // all calls of one op, of matrix products those of one sh
   double seconds = 0;
   double roofline = 0;  // seconds: its operations at the main loop's rate or its bytes at the memory's, without gaps
 };
+
+// Returns the number of elements that a kernel of the op processes; 0 if latency alone bounds it.
+double elements_of(const OpTrace::Op& op, const KernelCost& cost);
+
+// Returns the names by which kernel_costs() lists the kernels of the op: its own, or those of a product's passes.
+std::vector<std::string_view> cost_names_of(const OpTrace::Op& op);
 
 class OpTimes {
  public:

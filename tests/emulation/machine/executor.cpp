@@ -9,7 +9,6 @@
 #include "tests/emulation/machine/machine.h"
 #include "tests/emulation/machine/sanitizer.h"
 #include "tests/emulation/runtime/error.h"
-#include "tests/emulation/runtime/traffic.h"
 
 __thread uint3 threadIdx;
 __thread uint3 blockIdx;
@@ -19,7 +18,6 @@ __thread dim3 gridDim;
 namespace weft::emulation {
 namespace {
 
-constexpr unsigned kNotedBlocks = 64;  // of a row of a grid: the others access memory alike
 constexpr uint64_t kStay = 8;  // in every other block, one of so many choices leaves the warp before it has to wait
 
 std::string place(Place where) { return std::string(where.file_name()) + ":" + std::to_string(where.line()); }
@@ -101,7 +99,6 @@ void Executor::run_block(const Kernel& kernel, uint64_t block) {
   fault_.clear();
   host_.switch_to(continuation(choose()));  // returns when no thread can run
 
-  traffic_.finish(kernel.address);
   if (num_left_ == threads_.size()) return;
   if (fault_.empty()) fault_ = "threads wait for others that will not come: " + who_waits();
   idle_.clear();
@@ -238,34 +235,8 @@ std::string Executor::who_waits() const {
   return text + std::to_string(num_left_) + " of " + std::to_string(threads_.size()) + " have left";
 }
 
-void Executor::note_access(const void* address, size_t bytes, bool is_store, const void* instruction) {
-  if (running_ == nullptr || blockIdx.x >= kNotedBlocks) return;
-  Executor& self = *running_;
-  const auto* const at = static_cast<const std::byte*>(address);
-  const bool is_shared = at >= self.shared_.begin && at < self.shared_.dynamic + self.shared_.dynamic_capacity;
-  if (!is_shared && machine().device_of(address) < 0) return;
-  using enum BlockTraffic::Kind;
-  self.traffic_.note(self.warp_of(*self.current_), instruction,
-                     is_shared  ? shared
-                     : is_store ? store
-                                : load,
-                     {self.lane(), reinterpret_cast<uintptr_t>(address), bytes});
-}
-
-namespace {
-bool notes_all_accesses = false;
-}
-void note_all_accesses() { notes_all_accesses = true; }
-void note_packet(const void* address, bool is_store) {
-  if (notes_all_accesses) Executor::note_access(address, 16, is_store, __builtin_return_address(0));
-}
-
 int lane() { return Executor::running().lane(); }
-void copy_later(const LateCopy& copy) {
-  if (copy.from != nullptr) note_packet(copy.from, /*is_store=*/false);
-  note_packet(copy.to, /*is_store=*/true);
-  Executor::running().copies().add(copy);
-}
+void copy_later(const LateCopy& copy) { Executor::running().copies().add(copy); }
 void end_copy_group() { Executor::running().copies().end_group(); }
 void await_copies(int left) { Executor::running().copies().await(left); }
 

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "tests/emulation/machine/block_traffic.h"
 #include "tests/emulation/machine/fiber.h"
 #include "tests/emulation/machine/late_copies.h"
 #include "tests/emulation/machine/limits.h"
@@ -43,7 +42,6 @@ class Executor {
   void synchronize_threads(Place where);
   void meet(unsigned mask, void* deposit, Meeting meeting, const char* what, Place where);
   LateCopies& copies() { return current_->copies; }
-  static void note_access(const void* address, size_t bytes, bool is_store, const void* instruction);
   int lane() const { return static_cast<int>(current_ - threads_.data()) % kWarpSize; }
 
  private:
@@ -83,7 +81,6 @@ class Executor {
   Random random_{0};
   const std::function<void()>* kernel_ = nullptr;
   SharedMemory shared_{};
-  BlockTraffic traffic_;
   std::vector<Thread> threads_;
   std::array<Warp, kMaxThreads / kWarpSize> warps_;
   int num_warps_ = 0, warp_ = 0;  // warp_: the running one

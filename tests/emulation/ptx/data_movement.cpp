@@ -72,8 +72,7 @@ void add_loads_and_stores(Table& table, const std::string& type) {
               .wider = Wider::taken,
               .space = space,
               .results = kNum,
-              .access_bytes = kNum * sizeof(T),
-              .is_free = space == Space::param};
+              .access_bytes = kNum * sizeof(T)};
     form.operands.push_back(kAddress);
     table.add("ld" + (name + type), form);
     if (space == Space::param || name == std::string(".global.nc")) continue;  // read-only
@@ -116,34 +115,32 @@ void add_halves(Table& table) {
       to[lane] = static_cast<Whole>(static_cast<Whole>(high[lane]) << (8 * kHalf) | low[lane]);
     });
   };
-  table.add("mov." + bits_name<Whole>() + " 2,1",
-            {.execute = split, .operands = {kHalf, kHalf, kWhole}, .results = 2, .is_free = true});
-  table.add("mov." + bits_name<Whole>() + " 1,2",
-            {.execute = join, .operands = {kWhole, kHalf, kHalf}, .is_free = true});
+  table.add("mov." + bits_name<Whole>() + " 2,1", {.execute = split, .operands = {kHalf, kHalf, kWhole}, .results = 2});
+  table.add("mov." + bits_name<Whole>() + " 1,2", {.execute = join, .operands = {kWhole, kHalf, kHalf}});
 }
 
 void add_moves(Table& table) {
   for_types<uint16_t, uint32_t, uint64_t>([&]<typename T>() {
     const auto same = [](T a) { return a; };
-    table.free_lanes("mov." + bits_name<T>(), same);
-    table.free_lanes("mov." + type_name<T>(), same);
-    table.free_lanes("mov." + type_name<std::make_signed_t<T>>(), same);
+    table.lanes("mov." + bits_name<T>(), same);
+    table.lanes("mov." + type_name<T>(), same);
+    table.lanes("mov." + type_name<std::make_signed_t<T>>(), same);
   });
-  table.free_lanes("mov.f32", [](float a) { return a; });
-  table.free_lanes("mov.f64", [](double a) { return a; });
-  table.free_lanes("mov.pred", [](bool a) { return a; });
+  table.lanes("mov.f32", [](float a) { return a; });
+  table.lanes("mov.f64", [](double a) { return a; });
+  table.lanes("mov.pred", [](bool a) { return a; });
   add_halves<uint32_t, uint16_t>(table);
   add_halves<uint64_t, uint32_t>(table);
 }
 
 // Generic addresses of shared and local memory have a bit of their own (program.h).
 void add_address_conversions(Table& table) {
-  table.free_lanes("cvta.global.u64", [](uint64_t a) { return a; });
-  table.free_lanes("cvta.to.global.u64", [](uint64_t a) { return a; });
-  table.free_lanes("cvta.shared.u64", [](uint64_t a) { return a | kSharedWindow; });
-  table.free_lanes("cvta.local.u64", [](uint64_t a) { return a | kLocalWindow; });
-  table.free_lanes("cvta.to.shared.u64", [](uint64_t a) { return a & ~kWindows; });
-  table.free_lanes("cvta.to.local.u64", [](uint64_t a) { return a & ~kWindows; });
+  table.lanes("cvta.global.u64", [](uint64_t a) { return a; });
+  table.lanes("cvta.to.global.u64", [](uint64_t a) { return a; });
+  table.lanes("cvta.shared.u64", [](uint64_t a) { return a | kSharedWindow; });
+  table.lanes("cvta.local.u64", [](uint64_t a) { return a | kLocalWindow; });
+  table.lanes("cvta.to.shared.u64", [](uint64_t a) { return a & ~kWindows; });
+  table.lanes("cvta.to.local.u64", [](uint64_t a) { return a & ~kWindows; });
 }
 
 // cp.async.cg.shared.global [to], [from], 16, bytes: copies `bytes`, and writes zeros after them.

@@ -75,6 +75,7 @@ class Table {
  public:
   void add(const std::string& name, Form form) {
     form.name = name;
+    form.slots = issue_slots(name);
     forms_[name] = std::move(form);
   }
 
@@ -86,12 +87,6 @@ class Table {
   void narrowing_lanes(const std::string& name, Function function) {  // of registers that may be wider
     lanes(name, function);
     forms_[name].wider = Wider::narrowed;
-  }
-
-  template <typename Function>
-  void free_lanes(const std::string& name, Function function) {
-    lanes(name, function);
-    forms_[name].is_free = true;
   }
 
   const Form* find(const std::string& name) const {

@@ -80,13 +80,15 @@ class Runner {
     memory_.start_block();
     ++counts_.blocks;
     for (size_t i = 0; i < warps_.size(); ++i) {
-      warps_[i].start(lanes_[i], memory_);
+      warps_[i].start(lanes_[i], memory_, sectors_);
       for (const auto& [to, name] : program_.special_registers)
         if (name.starts_with("%ctaid")) std::fill_n(warps_[i].lanes<uint32_t>(to), kLanes, axis_of(index, name));
     }
     do run_to_barrier();
     while (pass_barrier());
-    if (launch_.measures_costs) counts_.load_chains += most_of_warps(&CostMeter::longest_chain);
+    if (!launch_.measures_costs) return;
+    counts_.load_chains += most_of_warps(&CostMeter::longest_chain);
+    sectors_.finish(counts_);
   }
 
   void run_to_barrier() {
@@ -120,6 +122,7 @@ class Runner {
   std::mt19937_64 random_;
   std::vector<Warp> warps_;
   std::vector<Mask> lanes_;
+  BlockSectors sectors_;
   Counts counts_;
 };
 

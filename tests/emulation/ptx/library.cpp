@@ -32,21 +32,34 @@ Library::~Library() {
   const char* const file = std::getenv("WEFT_EMULATION_PTX_COUNTS");
   if (file == nullptr) return;
   std::ofstream out(file);
-  out << "kernel\tlaunches\tblocks\twarp instructions\tlane instructions\tdivergent branches\tissued\t"
-         "global accesses\tsectors\tshared accesses\tshared passes\tbank conflicts\tload chains\n";
-  for (const auto& [name, kernel] : kernels_) {
-    const Counts& c = kernel.counts;
-    out << name << '\t' << kernel.launches << '\t' << c.blocks << '\t' << c.warp_instructions << '\t'
-        << c.lane_instructions << '\t' << c.divergent_branches << '\t' << c.issued << '\t' << c.global_accesses << '\t'
-        << c.sectors << '\t' << c.shared_accesses << '\t' << c.shared_passes << '\t' << c.bank_conflicts << '\t'
-        << c.load_chains << '\n';
+  out << "kernel\tlaunches\tblocks\twarp instructions\tlane instructions\tdivergent branches\tissued\tload chains";
+  for (const char* share : {"loads", "stores", "loads at once", "stores at once", "shared"})
+    out << '\t' << share << "\tneeded";
+  out << '\n';
+  for (const auto& [name, executed] : counts()) {
+    const Counts& c = executed.counts;
+    out << name << '\t' << executed.launches << '\t' << c.blocks << '\t' << c.warp_instructions << '\t'
+        << c.lane_instructions << '\t' << c.divergent_branches << '\t' << c.issued << '\t' << c.load_chains;
+    for (const Counts::Share& share : {c.loads, c.stores, c.loads_at_once, c.stores_at_once, c.shared})
+      out << '\t' << share.moved << '\t' << share.needed;
+    out << '\n';
   }
+}
+
+std::map<std::string, Library::KernelCounts> Library::counts() {
+  const std::scoped_lock lock(mutex_);
+  std::map<std::string, KernelCounts> all;
+  for (const auto& [name, kernel] : kernels_)
+    if (kernel.executed.launches > 0) all[name] = kernel.executed;
+  return all;
 }
 
 Library* Library::chosen() {
   static const std::unique_ptr<Library> library = [] {
     const char* const folder = std::getenv("WEFT_EMULATION_PTX");
-    return folder == nullptr ? nullptr : std::make_unique<Library>(folder);
+    auto found = folder == nullptr ? nullptr : std::make_unique<Library>(folder);
+    if (found && std::getenv("WEFT_EMULATION_PTX_COUNTS") != nullptr) found->measure_costs();
+    return found;
   }();
   return library.get();
 }
@@ -60,7 +73,7 @@ const Program& Library::program_of(const std::string& name, Kernel& kernel) {
 }
 
 void Library::run(const std::string& name, Launch launch) {
-  launch.measures_costs = std::getenv("WEFT_EMULATION_PTX_COUNTS") != nullptr;
+  launch.measures_costs = measures_costs_;
   std::unique_lock lock(mutex_);
   const auto found = kernels_.find(name);
   if (found == kernels_.end()) throw Error("no .ptx file contains the kernel " + name);
@@ -69,8 +82,8 @@ void Library::run(const std::string& name, Launch launch) {
   lock.unlock();
   const Counts counts = ptx::run(program, kernel.module->globals, launch);
   lock.lock();
-  ++kernel.launches;
-  kernel.counts.add(counts);
+  ++kernel.executed.launches;
+  kernel.executed.counts.add(counts);
 }
 
 }  // namespace weft::emulation::ptx

@@ -2,9 +2,11 @@
 // its folder.
 //
 // Every kernel then runs as PTX: a kernel that the folder lacks, or an instruction that the interpreter does not know,
-// is a fault of the launch. At the end of the process, WEFT_EMULATION_PTX_COUNTS=FILE gets what each kernel executed.
+// is a fault of the launch. At the end of the process, WEFT_EMULATION_PTX_COUNTS=FILE gets the costs of each kernel.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,6 +27,13 @@ class Library {
 
   static Library* chosen();  // by the environment; nullptr: none
 
+  void measure_costs() { measures_costs_ = true; }  // of all later launches
+  struct KernelCounts {
+    int64_t launches = 0;
+    Counts counts;
+  };
+  std::map<std::string, KernelCounts> counts();  // of the kernels that ran, by name
+
   // `kernel` is its name without parameters, as census.h shows it. Throws an Error.
   void run(const std::string& kernel, Launch launch);
 
@@ -37,14 +46,14 @@ class Library {
     const Module* module = nullptr;
     const Function* function = nullptr;
     std::optional<Program> program;  // once it is decoded
-    int64_t launches = 0;
-    Counts counts;
+    KernelCounts executed;
   };
   const Program& program_of(const std::string& name, Kernel& kernel);
 
   std::vector<std::unique_ptr<Module>> modules_;
   std::map<std::string, Kernel> kernels_;
   std::mutex mutex_;
+  std::atomic<bool> measures_costs_ = false;
 };
 
 }  // namespace weft::emulation::ptx

@@ -49,7 +49,7 @@ struct Form {
   uint8_t access_bytes = 0;     // of memory, by each lane
   bool copies = false;          // from global to shared memory
   bool awaits_copies = false;
-  bool is_free = false;  // ptxas makes it part of other instructions
+  double slots = 1;  // instructions of machine code (costs.h)
   std::string name = {};
 };
 

@@ -25,13 +25,13 @@ Warp::Warp(const Program& program, int index, bool measures_costs)
   if (measures_costs) costs_.emplace(program);
 }
 
-void Warp::start(Mask lanes, BlockMemory& memory) {
+void Warp::start(Mask lanes, BlockMemory& memory, BlockSectors& sectors) {
   live_ = lanes;
   memory_ = &memory;
   at_barrier_ = false;
   ready_ = {{.next = 0, .lanes = lanes}};
   waiting_.clear();
-  if (costs_) costs_->start_block();
+  if (costs_) costs_->start_block(sectors);
 }
 
 void Warp::pass_barrier() {

@@ -21,8 +21,8 @@ class Warp {
  public:
   Warp(const Program& program, int index, bool measures_costs = false);
 
-  void start(Mask lanes, BlockMemory& memory);  // a block
-  void run(Counts& counts);                     // until all lanes have ended or wait at a barrier of the block
+  void start(Mask lanes, BlockMemory& memory, BlockSectors& sectors);  // a block
+  void run(Counts& counts);  // until all lanes have ended or wait at a barrier of the block
   bool has_ended() const { return live_ == 0; }
   void pass_barrier();
 

@@ -1,6 +1,5 @@
 // tests/emulation/ptx_tests/warps_test.cpp: instructions that lanes execute together, and branches. The matrix layouts
-// are the figures of the PTX ISA ("Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix"), written
-// out as tables.
+// are those of the PTX ISA ("Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix") and of CUTLASS.
 #include <bit>
 #include <numeric>
 
@@ -99,12 +98,11 @@ ret;
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane == 7 ? 7 : 2 * lane);
 }
 
-// Row of element i of A, by lane: "a0: (0, 0), ..." of the figure for .f16/.bf16, lanes 0 to 31 from left to right, top
-// to bottom.
+// Places of element i of a lane, by the formulas of the PTX ISA's figures.
 struct Place {
   int row, column;
+  bool operator==(const Place&) const = default;
 };
-// The figure gives lane 0, 1 and 4 of each quad and group; the others follow by its formulas.
 Place place_of_a(int lane, int i) {
   const int group = lane >> 2, in_group = lane % 4;
   const int row = (i < 2 || (i >= 4 && i < 6)) ? group : group + 8;
@@ -114,14 +112,27 @@ Place place_of_a(int lane, int i) {
 Place place_of_b(int lane, int i) { return {i < 2 ? lane % 4 * 2 + (i & 1) : lane % 4 * 2 + (i & 1) + 8, lane >> 2}; }
 Place place_of_c(int lane, int i) { return {i < 2 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 2 + (i & 1)}; }
 
-TEST(PtxMatrices, PlacesAreThoseOfTheFigures) {  // corners of the figures, so that the formulas above are not alone
-  const auto is = [](Place p, int row, int column) { return p.row == row && p.column == column; };
-  EXPECT_TRUE(is(place_of_a(0, 0), 0, 0) && is(place_of_a(3, 1), 0, 7) && is(place_of_a(0, 2), 8, 0));
-  EXPECT_TRUE(is(place_of_a(0, 4), 0, 8) && is(place_of_a(3, 7), 8, 15) && is(place_of_a(31, 7), 15, 15));
-  EXPECT_TRUE(is(place_of_a(28, 0), 7, 0) && is(place_of_a(31, 5), 7, 15));
-  EXPECT_TRUE(is(place_of_b(0, 0), 0, 0) && is(place_of_b(3, 1), 7, 0) && is(place_of_b(0, 2), 8, 0));
-  EXPECT_TRUE(is(place_of_b(31, 3), 15, 7) && is(place_of_b(4, 0), 0, 1));
-  EXPECT_TRUE(is(place_of_c(0, 0), 0, 0) && is(place_of_c(3, 1), 0, 7) && is(place_of_c(31, 3), 15, 7));
+// NVIDIA's CUTLASS describes the same places in another way, as strides (include/cute/atom/mma_traits_sm80.hpp,
+// SM80_16x8x16_F32BF16BF16F32_TN; B is transposed there): of lane % 4, of lane / 4, and of each bit of i, in a matrix
+// stored by columns.
+struct Strides {
+  int in_group, group, bits[3], num_rows;
+  Place operator()(int lane, int i) const {
+    const int at = lane % 4 * in_group + lane / 4 * group + i % 2 * bits[0] + i / 2 % 2 * bits[1] + i / 4 * bits[2];
+    return {at % num_rows, at / num_rows};
+  }
+};
+
+TEST(PtxMatrices, PlacesAreThoseOfCutlass) {
+  constexpr Strides kA{32, 1, {16, 8, 128}, 16}, kTransposedB{16, 1, {8, 64, 0}, 8}, kC{32, 1, {16, 8, 0}, 16};
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(place_of_a(lane, i), kA(lane, i));
+    for (int i = 0; i < 4; ++i) {
+      const auto [column, row] = kTransposedB(lane, i);
+      EXPECT_EQ(place_of_b(lane, i), (Place{row, column}));
+      EXPECT_EQ(place_of_c(lane, i), kC(lane, i));
+    }
+  }
 }
 
 TEST(PtxMatrices, MultiplyInTheLayoutOfTheFigures) {
@@ -191,6 +202,11 @@ bar.warp.sync -1;
       for (int matrix = 0; matrix < 4; ++matrix) {
         const int row = lane / 4, column = lane % 4 * 2;
         const int first = transposed ? 10 * column + row : 10 * row + column, second = first + (transposed ? 10 : 1);
+        // CUTLASS (include/cute/atom/copy_traits_sm75.hpp): bits from the first of a matrix of 8 x 8 elements of 16
+        // bits
+        const int bit = transposed ? lane % 4 * 256 + lane / 4 * 16 : lane * 32, next = bit + (transposed ? 128 : 16);
+        EXPECT_EQ(first, bit / 128 * 10 + bit % 128 / 16);
+        EXPECT_EQ(second, next / 128 * 10 + next % 128 / 16);
         EXPECT_EQ(out[static_cast<size_t>(lane * 4 + matrix)],
                   static_cast<uint32_t>(100 * matrix + first) | static_cast<uint32_t>(100 * matrix + second) << 16);
       }

@@ -11,7 +11,6 @@
 
 #include "tensor/half.h"
 #include "tests/emulation/runtime/device.h"
-#include "tests/emulation/runtime/traffic.h"
 
 namespace weft::cuda {
 
@@ -80,7 +79,6 @@ inline void require_rows(LoadLane* const lanes[emulation::kWarpSize]) {
 }
 
 template <bool kTransposed>
-__attribute__((no_sanitize("kernel-address")))  // load() notes the accesses (runtime/traffic.h)
 void load_tiles(unsigned, LoadLane* const lanes[emulation::kWarpSize]) {
   require_rows(lanes);
   for (int lane = 0; lane < emulation::kWarpSize; ++lane) {
@@ -98,7 +96,6 @@ void load_tiles(unsigned, LoadLane* const lanes[emulation::kWarpSize]) {
 
 template <bool kTransposed>
 Matrices load(const void* row, const char* what) {
-  emulation::note_packet(row, /*is_store=*/false);
   LoadLane mine{static_cast<const std::byte*>(row), {}};
   emulation::warp_meet<load_tiles<kTransposed>>(0xFFFFFFFFu, mine, what);
   return mine.loaded;
