@@ -1,9 +1,9 @@
 # Makes the relocatable archive, which contains the programs and everything that a bare node lacks, with CPack from
 # install rules (launch/archive).
 #
-# Three components go into one folder, in this order: weft (the program, man pages and completion), tests if CPack is
-# called with -D WEFT_ARCHIVE_TESTS=ON, and node (documents, configurations, mpirun, and the files that
-# ArchiveNode.cmake collects).
+# These components go into one folder, in this order: weft (the program, man pages and completion), tests if CPack is
+# called with -D WEFT_ARCHIVE_TESTS=ON, node (documents, configurations, mpirun, and the files that ArchiveNode.cmake
+# collects), and cuda (CUDA's libraries and NCCL) if CPack is called with -D WEFT_ARCHIVE_CUDA=ON.
 set(node COMPONENT node EXCLUDE_FROM_ALL)
 install(DIRECTORY configs docs DESTINATION . ${node})
 install(DIRECTORY launch/container launch/slurm DESTINATION launch ${node})
@@ -13,6 +13,9 @@ foreach(name mpirun orted)
 endforeach()
 install(CODE "set(weft_mpirun \"${MPIEXEC_EXECUTABLE}\")" ${node})
 install(SCRIPT cmake/ArchiveNode.cmake ${node})
+cmake_path(GET NCCL_LIBRARY PARENT_PATH nccl_folder)
+install(CODE "set(cuda_folders \"${CUDAToolkit_LIBRARY_DIR}\" \"${nccl_folder}\")" COMPONENT cuda EXCLUDE_FROM_ALL)
+install(SCRIPT cmake/ArchiveCuda.cmake COMPONENT cuda EXCLUDE_FROM_ALL)
 
 # CPack installs these targets, so they must be built before.
 add_custom_target(archive_programs DEPENDS weft man)
