@@ -61,7 +61,7 @@ struct SmallRun {
         trainer(resolved, mesh, data.stages().has_mixes()),
         checkpoints(resolved, mesh, trainer, data) {}
 
-  StepReport step() { return trainer.step(data); }
+  StepReport step(const StepWish& wish = {}) { return trainer.step(data, wish); }
   TrainState snapshot() const {
     TrainState state;
     checkpoints.snapshot(state);

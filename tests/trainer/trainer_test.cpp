@@ -189,6 +189,23 @@ TEST(Training, AnOverflowIsSkippedByAllRanksAndLowersTheScale) {
   }
 }
 
+// The first rank's clock says that ten steps take the time of the run. The rate follows one step later.
+TEST(Training, TheRateOfAllRanksFallsByTheClockOfOne) {
+  run_thread_ranks(2, [&](Communicator& world) {
+    RunConfig config = run_config(corpus());
+    config.parallel.dp = 2;
+    config.schedule = {.kind = ScheduleKind::linear, .lr = 0.9, .warmup = 1};
+    config.train.steps = 1'000'000;
+    config = resolved(config, world.size());
+    const Mesh mesh(world, config.parallel, rank_on(test_device(), world));
+    SmallRun run(config, mesh);
+    for (int i = 0; i < 10; ++i) {
+      const double lr = run.step({.clock = world.rank() == 0 ? i / 10.0 : 0}).lr;
+      EXPECT_NEAR(lr, i < 2 ? 0.9 : 0.1 * (9 - i), 1e-6) << "step " << i;
+    }
+  });
+}
+
 TEST(Training, AFailedSaveSaysThatTheLastCheckpointIsKept) {
   const TextCorpus corpus(/*num_pairs=*/40);
   const Error error = error_of([&] { train(corpus, {.steps = 1, .to = corpus.folder() + "/manifest.json"}); });

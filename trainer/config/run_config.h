@@ -121,7 +121,9 @@ struct TrainConfig {
     v("epochs", epochs,
       "end the run after N epochs of data.train, instead of after train.steps; for several folders FOLDER:N = N epochs "
       "of this folder; empty = train.steps ends the run");
-    v("minutes", minutes, "validate, save and stop after this many minutes of training; 0 = no limit");
+    v("minutes", minutes,
+      "validate, save and stop after this many minutes of training; a rate that decays until the last step then decays "
+      "by the clock; 0 = no limit");
     v("seed", seed, "seed of the initial weights, the order of the training pairs, and dropout", OnResume::order);
     v("label_smoothing", label_smoothing,
       "label smoothing e: the correct token gets probability 1 - e, and all other vocabulary entries share e equally",

@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-double end_of(const ScheduleConfig& s, int64_t total_steps) {
-  return static_cast<double>(s.decay_steps > 0 ? s.decay_steps : total_steps);
+double end_of(const ScheduleConfig& s, double total_steps) {
+  return s.decay_steps > 0 ? static_cast<double>(s.decay_steps) : total_steps;
 }
 
 // Returns the progress of step `n` from `begin` to `end`, in [0, 1].
@@ -19,11 +19,11 @@ double progress(double n, double begin, double end) {
 
 }  // namespace
 
-double stable_until(const ScheduleConfig& s, int64_t total_steps) {
+double stable_until(const ScheduleConfig& s, double total_steps) {
   return (1 - s.decay_share) * end_of(s, total_steps);
 }
 
-double learning_rate(const ScheduleConfig& s, int64_t step, int64_t total_steps) {
+double learning_rate(const ScheduleConfig& s, int64_t step, double total_steps) {
   const double n = static_cast<double>(step + 1), warmup = static_cast<double>(std::max<int64_t>(s.warmup, 1));
   if (n < warmup) return s.warmup_lr + (s.lr - s.warmup_lr) * n / warmup;
   const double end = end_of(s, total_steps), done = progress(n, warmup, end);

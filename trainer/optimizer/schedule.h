@@ -46,7 +46,9 @@ struct ScheduleConfig {
     v("warmup", warmup, "steps over which the rate rises linearly from warmup_lr to lr", OnResume::retrains);
     v("warmup_lr", warmup_lr, "learning rate at the start of warm-up", OnResume::retrains);
     v("decay_steps", decay_steps,
-      "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or run", OnResume::retrains);
+      "step at which linear, cosine and wsd reach min_lr; 0 = the last step of the stage or run, also if train.minutes "
+      "ends it",
+      OnResume::retrains);
     v("min_lr", min_lr, "minimum learning rate after warm-up", OnResume::retrains);
     v("decay_share", decay_share,
       "wsd: number of steps in which the rate falls, as a fraction of all steps up to decay_steps", OnResume::retrains);
@@ -60,9 +62,10 @@ constexpr bool decays(ScheduleKind kind) {
 }
 
 // Returns the step after which wsd decays: (1 - decay_share) times decay_steps or, if that is 0, times total_steps.
-double stable_until(const ScheduleConfig& schedule, int64_t total_steps);
+double stable_until(const ScheduleConfig& schedule, double total_steps);
 
-// Returns the rate of `step`, counted from 0. During warm-up: warmup_lr + (lr - warmup_lr) * (step + 1) / warmup.
-double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t total_steps);
+// Returns the rate of `step`, counted from 0, if `total_steps` are expected. During warm-up: warmup_lr + (lr -
+// warmup_lr) * (step + 1) / warmup.
+double learning_rate(const ScheduleConfig& schedule, int64_t step, double total_steps);
 
 }  // namespace weft

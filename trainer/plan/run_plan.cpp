@@ -116,7 +116,7 @@ void PlanText::add_updates(const ResolvedRun& run) {
   row("schedule",
       fmt::format("{}{}, {}", length, c.train.minutes > 0 ? fmt::format(" or {} minutes", c.train.minutes) : "",
                   describe_schedule(c.schedule, steps)));
-  if (const std::string text = describe_fall_by_steps(c); !text.empty()) row("", text);
+  if (const std::string text = describe_fall_by_clock(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
     row("no effect", options + ": these options are for other kinds of schedule or optimizer");

@@ -126,11 +126,11 @@ std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> to
   return text + fmt::format(", then down to {}{}", s.min_lr, is_known ? "" : " by train.steps");
 }
 
-std::string describe_fall_by_steps(const RunConfig& c) {
+std::string describe_fall_by_clock(const RunConfig& c) {
   const auto schedules = all_schedules(c);
   if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
     return "";
-  return "the rate falls by steps: if train.minutes ends the run earlier, the last rate is higher";
+  return "if train.minutes ends the run first, the rate falls by the clock and ends with the run";
 }
 
 std::string describe_options_without_effect(const RunConfig& c) {

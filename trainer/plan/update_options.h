@@ -22,7 +22,7 @@ void check_schedules(const RunConfig& config, const std::vector<Stage>& stages);
 // Returns "rate up to 0.001 after ...".
 std::string describe_schedule(const ScheduleConfig& schedule, std::optional<int64_t> total_steps);
 std::string describe_optimizer(const RunConfig& config);      // empty for adam
-std::string describe_fall_by_steps(const RunConfig& config);  // empty unless train.minutes may end a decay early
+std::string describe_fall_by_clock(const RunConfig& config);  // empty unless train.minutes may end a decay
 // Returns the options that differ from their defaults but do not apply to these kinds of schedule and optimizer.
 std::string describe_options_without_effect(const RunConfig& config);
 

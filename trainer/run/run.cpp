@@ -32,6 +32,7 @@ class Run {
  private:
   RunEnd begin();
   StopRequest own_request();
+  double clock() const;
   RunEnd end_of_work(StopRequest request) const;
   RunEnd end_after(StopRequest request) const;  // like end_of_work(), but also considers a stop and patience
   void enter_next_stage();
@@ -64,6 +65,7 @@ void Run::start(const std::string& plan, const std::string& kept_gemms) {
   Communicator& world = run_.world();
   std::vector<std::string> changes;
   if (!resume_from.empty()) changes = checkpoints_.resume(resume_from);
+  run_.data.set_clock(clock());
   take_snapshot_of_data();
   validator_.resume();  // removes texts of earlier starts before anything is written, because the disk may be full
   all_or_none(world, [&] {
@@ -126,11 +128,16 @@ RunEnd Run::begin() {
 StopRequest Run::own_request() {
   const StopRequest asked = signals_.take();
   if (!run_.is_main_rank()) return asked;
-  const double minutes = run_.config().train.minutes;
-  const bool time_is_over = minutes > 0 && run_.state.seconds >= 60 * minutes;
+  const bool time_is_over = clock() >= 1;
   const bool save = checkpoints_.is_due_by_clock() || run_.folder_is_lost();
   return std::max(
       {asked, save ? StopRequest::save : StopRequest::none, time_is_over ? StopRequest::finish : StopRequest::none});
+}
+
+// Returns the share of train.minutes that is over. Only right after a start, it is the same on all ranks.
+double Run::clock() const {
+  const double minutes = run_.config().train.minutes;
+  return minutes > 0 ? run_.state.seconds / (60 * minutes) : 0;
 }
 
 RunEnd Run::end_of_work(StopRequest request) const {
@@ -170,7 +177,7 @@ void Run::enter_next_stage() {
 }
 
 StepReport Run::step() {
-  const StepReport report = run_.trainer.step(run_.data, own_request());
+  const StepReport report = run_.trainer.step(run_.data, {own_request(), run_.is_main_rank() ? clock() : 0});
   checkpoints_.snapshot();
   run_.state.seconds += report.seconds;
   run_.log.step(report, so_far(run_.data, run_.state.seconds, run_.config().train.steps));

@@ -137,13 +137,22 @@ std::optional<int64_t> StageRun::expected_end() const {
   return static_cast<int64_t>(std::ceil(end));
 }
 
+void StageRun::set_clock(double share) {
+  if (share > 0 && num_steps() > 0) end_by_clock_ = static_cast<double>(num_steps()) / share;
+}
+
+// The clock ends a schedule that ends with the run, and also one of a stage, because the run may end within the stage.
 StageSchedule StageRun::schedule(const RunConfig& c) const {
+  StageSchedule found{.schedule = c.schedule, .total_steps = static_cast<double>(steps_of_run(c, stages_))};
   for (size_t i = index_ + 1; i-- > 0;) {
     if (!stages_[i].schedule) continue;
     const int64_t first = past_[i].first_step, steps = stages_[i].end.steps;
-    return {*stages_[i].schedule, first, steps > 0 ? steps : c.train.steps - first, schedule_section(stages_[i].name)};
+    found = {*stages_[i].schedule, first, static_cast<double>(steps > 0 ? steps : c.train.steps - first),
+             schedule_section(stages_[i].name)};
+    break;
   }
-  return {.schedule = c.schedule, .total_steps = steps_of_run(c, stages_)};
+  found.total_steps = std::min(found.total_steps, end_by_clock_ - static_cast<double>(found.first_step));
+  return found;
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ namespace weft {
 
 struct StageSchedule {  // the current schedule
   ScheduleConfig schedule;
-  int64_t first_step = 0, total_steps = 0;
+  int64_t first_step = 0;
+  double total_steps = 0;            // expected ones, from first_step on
   std::string section = "schedule";  // section of its options, for example "stage.NAME.schedule"
 };
 
@@ -40,6 +42,9 @@ class StageRun {
 
   void add_step(int64_t target_tokens, const std::vector<CorpusTotals>& corpora);  // with the totals of all ranks
   bool is_over() const;
+  // Expects the run to end when `share` of train.minutes becomes 1 at the pace of the steps so far. All ranks call it
+  // with the same value.
+  void set_clock(double share);
   StageSchedule schedule(const RunConfig& config) const;
   // Enters the next stage. The corpora keep their positions in `cursor`.
   void advance(StepCursor& cursor);
@@ -65,6 +70,7 @@ class StageRun {
   void enter(size_t index, int64_t first_step);
   int64_t pairs_to_pass(const MixCorpus& corpus) const;
   double steps_left() const;  // estimate for the current stage
+  int64_t num_steps() const { return first_step() + steps_; }
 
   std::vector<Stage> stages_;       // their corpora are numbered
   std::vector<RunCorpus> corpora_;  // indexed by corpus number
@@ -74,6 +80,7 @@ class StageRun {
   bool weighted_ = false;  // true if any corpus has weights; then all blocks have weights, as CUDA graphs require
   int64_t steps_ = 0, target_tokens_ = 0;
   std::vector<int64_t> passed_;
+  double end_by_clock_ = std::numeric_limits<double>::infinity();  // step of the run
 };
 
 }  // namespace weft

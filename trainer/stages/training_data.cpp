@@ -54,6 +54,7 @@ double TrainingData::rate(int64_t step) const {
 void TrainingData::add(const StepTotals& of_step) {
   dropped_ += of_step.dropped;
   below_score_ += of_step.below_score;
+  stages_.set_clock(of_step.clock);
   stages_.add_step(of_step.target_tokens, of_step.corpora);
 }
 

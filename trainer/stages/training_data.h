@@ -27,8 +27,9 @@ class TrainingData {
   // Returns this rank's part of the next step. If the current stage is over, first enters the next stage. Waits for the
   // thread that reads ahead, and throws the Error of that thread, if any.
   Step next();
-  double rate(int64_t step) const;      // learning rate of step 0, 1, ... of the run
-  void add(const StepTotals& of_step);  // counts a step from the totals of all ranks
+  double rate(int64_t step) const;                            // learning rate of step 0, 1, ... of the run
+  void add(const StepTotals& of_step);                        // counts a step from the totals of all ranks
+  void set_clock(double share) { stages_.set_clock(share); }  // after resume(): the share of train.minutes that is over
   const StageRun& stages() const { return stages_; }
   bool is_over() const { return stages_.is_last() && stages_.is_over(); }
   bool stage_is_over() const { return stages_.is_over() && !stages_.is_last(); }

@@ -29,6 +29,7 @@ struct StepTotals {                              // of one rank before exchange_
   bool save_goes_on = false;                     // true if a rank is still working on a phase of a save
   bool refuses_graphs = false;                   // true if a rank's GPU refuses to record a CUDA graph
   StopRequest request = StopRequest::none;       // strongest request of all ranks
+  double clock = 0;                              // share of train.minutes that was over before the step
   std::vector<double> busy;                      // seconds of work per rank
   std::vector<CorpusTotals> corpora;             // per corpus of the stage's mix
 
@@ -62,6 +63,7 @@ void for_each_total(Totals& t, V&& v) {
   v.largest(t.save_goes_on, TotalOf::each_rank);
   v.largest(t.refuses_graphs, TotalOf::each_rank);
   v.largest(t.request, TotalOf::each_rank);
+  v.largest(t.clock, TotalOf::each_rank);
   v.list(t.busy);
   for (auto& corpus : t.corpora) {
     v.sum(corpus.passed, TotalOf::blocks);

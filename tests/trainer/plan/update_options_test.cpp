@@ -145,11 +145,11 @@ TEST(DescribeSchedule, SaysThatAWarmUpDoesNotEnd) {
 TEST(DescribeSchedule, WarnsOfMinutesThatMayCutADecay) {
   RunConfig config;
   config.train.minutes = 5;
-  EXPECT_EQ(describe_fall_by_steps(config), "") << "inverse_sqrt has no end";
+  EXPECT_EQ(describe_fall_by_clock(config), "") << "inverse_sqrt has no end";
   config.schedule.kind = ScheduleKind::wsd;
-  EXPECT_NE(describe_fall_by_steps(config), "");
+  EXPECT_NE(describe_fall_by_clock(config), "");
   config.train.minutes = 0;
-  EXPECT_EQ(describe_fall_by_steps(config), "");
+  EXPECT_EQ(describe_fall_by_clock(config), "");
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST_F(StagedRun, EndsAfterTheEpochsOfItsData) {
     config_.train.output = folder_ / fmt::format("dp {}", dp);
     const auto start = [&](double minutes, int64_t ranks) {
       RunConfig c = config_;
-      c.train.minutes = minutes, c.parallel.dp = ranks;
+      c.train.minutes = minutes, c.parallel.dp = ranks, c.train.allow_changes = minutes == 0;
       run_thread_ranks(static_cast<int>(ranks), [&](Communicator& world) { run_training(c, world); });
     };
     start(1e-9, dp);

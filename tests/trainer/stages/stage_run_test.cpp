@@ -351,10 +351,13 @@ TEST_F(Stages, HaveTheScheduleThatBeganLast) {
   EXPECT_EQ(run.schedule(c).total_steps, 100);
   EXPECT_EQ(run.schedule(c).section, "schedule");
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
+  run.set_clock(0.1);
+  EXPECT_EQ(run.schedule(c).total_steps, 40) << "train.minutes end the run";
+  run.set_clock(0.5);
   run.advance(cursor);
   EXPECT_EQ(begin(), 4);
   EXPECT_EQ(run.schedule(c).schedule.lr, 5);
-  EXPECT_EQ(run.schedule(c).total_steps, 4);
+  EXPECT_EQ(run.schedule(c).total_steps, 4) << "the end of the stage and of the run";
   EXPECT_EQ(run.schedule(c).section, "stage.2.schedule");
   for (int i = 0; i < 4; ++i) run.add_step(1, {});
   run.advance(cursor);
