@@ -21,15 +21,16 @@ describe() {  # describe NAME SECONDS TEXT
   part_limit[$1]=$2
   part_about[$1]=$3
 }
-# In the order of what they tell: with little time, the first ones tell most.
+# In the order of what they tell: with little time, the first ones tell most. Collectives and CUDA graphs come before
+# models, because the emulated device says least about them.
 describe ops 120 "tensor_tests and devices_tests: each op on the GPU, against its formulas and against the CPU"
 describe base 60 "weft bench of configs/base.cfg: products, kernels and tokens a second, measured beside predicted"
-describe big 60 "the same of configs/big.cfg"
-describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
-describe pytorch 240 "steps of base and big on the same sentences: Weft, and PyTorch as nn.Transformer, written for speed, and compiled"
+describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
 describe learning 180 "training on the GPU in f32, in bf16 and as CUDA graphs with the losses of the CPU in f32 (compare_losses)"
 describe grids 150 "2 and 4 ranks on one GPU, by staged MPI and by NCCL: gradients on dp x tp grids, and 10 steps' losses, are those of one rank"
-describe nccl 90 "nccl_check: every collective over NCCL between 2 and 4 ranks on one GPU, and on one each where there are several"
+describe models 180 "model_tests, parity_tests and trainer_tests: layers, models and training on the GPU, against definitions in double and PyTorch"
+describe big 60 "weft bench of configs/big.cfg, as of base"
+describe pytorch 240 "steps of base and big on the same sentences: Weft, and PyTorch as nn.Transformer, written for speed, and compiled"
 describe memcheck 120 "compute-sanitizer on the op tests: accesses out of bounds"
 describe racecheck 120 "compute-sanitizer on the op tests: races in shared memory"
 describe synccheck 120 "compute-sanitizer on the op tests: barriers that not all threads reach"
