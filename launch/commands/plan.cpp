@@ -43,7 +43,8 @@ bool parse(const std::vector<std::string>& args, PlanOptions& o, bool require_fi
   options.add("tp", o.request.tp, "show only grids with this number of tensor-parallel ranks; 0 = all grids");
   options.add("tokens-per-rank", o.request.tokens,
               "target tokens per step and rank, in full blocks; 0 = a step of --config, divided among the ranks");
-  options.add("target-tokens", o.request.target_tokens, "total target tokens of the run; 0 = train.steps full steps");
+  options.add("target-tokens", o.request.target_tokens,
+              "total target tokens of the run; 0 = train.tokens, or train.steps full steps");
   options.add("vocabulary", o.vocabulary, "size of each vocabulary; 0 = size in --config, or 32768 without --config");
   options.add("valid-sentences", o.request.valid_sentences, "sentences in the validation set, if the run has one");
   options.add("variants", o.variants, "compare both values of parallel.zero and of parallel.gradient_type");

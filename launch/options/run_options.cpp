@@ -53,8 +53,8 @@ bool read_run_config(const std::vector<std::string>& args, RunConfig& config, bo
     options.add("dry-run", dry_run, "print the plan (parameters, grid, memory, blocks), then exit");
     options.sections(into);
     options.show_first({"config", "data.train", "data.valid", "train.output", "train.minutes", "train.steps",
-                        "train.epochs", "batch.tokens", "schedule.lr", "train.init", "train.precision", "parallel.tp",
-                        "device", "dry-run"});
+                        "train.epochs", "train.tokens", "batch.tokens", "schedule.lr", "train.init", "train.precision",
+                        "parallel.tp", "device", "dry-run"});
     const bool parsed = options.parse(args);
     names_output = options.given("train.output");
     return parsed;

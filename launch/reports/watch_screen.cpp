@@ -45,7 +45,7 @@ double mean_share(const WatchedLog& log, const char* key) {
 int64_t last_step(const WatchedRun& run) {
   const int64_t steps = run.config.train.steps;
   const int64_t expected = integer_at(run.log.steps.back(), "stages_end").value_or(steps);
-  return steps > 0 ? std::min(steps, expected) : expected;  // 0: train.epochs end the run
+  return steps > 0 ? std::min(steps, expected) : expected;  // 0: another limit ends the run
 }
 
 double left_seconds(const WatchedRun& run) {

@@ -93,8 +93,9 @@ PlannedGrid compared(const PlanRequest& r, GridStep grid, const GridStep& alone)
   PlannedGrid planned{.step = std::move(grid)};
   planned.efficiency = speed(planned.step) / (static_cast<double>(r.ranks) * speed(alone));
   planned.binds = planned.step.fits(r.machine) ? binding_term(planned.step, alone) : "memory: does not fit";
-  const double steps = r.target_tokens > 0 ? r.target_tokens / static_cast<double>(planned.step.target_tokens)
-                                           : static_cast<double>(r.config.train.steps);
+  const double tokens = r.target_tokens > 0 ? r.target_tokens : static_cast<double>(r.config.train.tokens);
+  const double steps =
+      tokens > 0 ? tokens / static_cast<double>(planned.step.target_tokens) : static_cast<double>(r.config.train.steps);
   planned.hours = steps * planned.step.seconds.total() / 3600;
   return planned;
 }

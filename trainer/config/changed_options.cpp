@@ -36,7 +36,7 @@ class TrainingOptions {
   bool contains(const ChangedOption& option) const {
     const bool decays_with_stage = of_schedule_ != nullptr && of_schedule_->steps != 0;
     if (option.name == "train.minutes") return decays_until_its_end(*schedule_);
-    if (option.name == "train.steps" || option.name == "train.epochs")
+    if (option.name == "train.steps" || option.name == "train.epochs" || option.name == "train.tokens")
       return decays_until_its_end(*schedule_) && !decays_with_stage;
     if (of_schedule_ != nullptr && option.name == "stage." + of_schedule_->name + ".steps")
       return decays_until_its_end(*schedule_);

@@ -90,6 +90,7 @@ struct TrainConfig {
   uint64_t seed = 1;
   double label_smoothing = 0.1;
   std::string epochs, output, init;
+  int64_t tokens = 0;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
   BleuTokenizer bleu_tokenize = BleuTokenizer::automatic;
@@ -121,6 +122,9 @@ struct TrainConfig {
     v("epochs", epochs,
       "end the run after N epochs of data.train, instead of after train.steps; for several folders FOLDER:N = N epochs "
       "of this folder; empty = train.steps ends the run");
+    v("tokens", tokens,
+      "end the run with the step that reaches this many target tokens, instead of after train.steps; 0 = train.steps "
+      "ends the run");
     v("minutes", minutes,
       "validate, save and stop after this many minutes of training; a rate that decays until the last step then decays "
       "by the clock; 0 = no limit");

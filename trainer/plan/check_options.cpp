@@ -19,11 +19,19 @@ void require_fraction(double value, const char* option) {
 
 // Rejects a second end, because one of them would be ignored.
 void check_length(const TrainConfig& t) {
-  if (t.epochs.empty()) return require_at_least<int64_t>(t.steps, 1, "train.steps");
-  if (t.steps != 0)
-    fail(ErrorKind::usage, fmt::format("train.steps = {} and train.epochs = {} would both end the run: give only one "
-                                       "of them (--train.steps=0 leaves the end to train.epochs)",
-                                       t.steps, t.epochs));
+  require_at_least<int64_t>(t.tokens, 0, "train.tokens");
+  const auto refuse = [](const char* a, const auto& its, const char* b, const auto& other) {
+    fail(ErrorKind::usage,
+         fmt::format(
+             "train.{0} = {1} and train.{2} = {3} would both end the run: give only one of "
+             "them{4}",
+             a, its, b, other,
+             std::string_view(a) != "steps" ? "" : fmt::format(" (--train.steps=0 leaves the end to train.{})", b)));
+  };
+  if (t.tokens > 0 && !t.epochs.empty()) refuse("tokens", t.tokens, "epochs", t.epochs);
+  if (t.epochs.empty() && t.tokens == 0) return require_at_least<int64_t>(t.steps, 1, "train.steps");
+  if (t.steps != 0 && t.tokens > 0) refuse("steps", t.steps, "tokens", t.tokens);
+  if (t.steps != 0) refuse("steps", t.steps, "epochs", t.epochs);
 }
 
 void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {

@@ -51,9 +51,9 @@ std::optional<int64_t> source_rows_of_run(const RunConfig& c) {
   return std::nullopt;
 }
 
-// Lets train.epochs end the run instead of the default of train.steps: 0 = no such end.
+// Lets train.epochs or train.tokens end the run instead of the default of train.steps: 0 = no such end.
 RunConfig with_one_end(RunConfig c) {
-  if (!c.train.epochs.empty() && c.train.steps == TrainConfig().steps) c.train.steps = 0;
+  if ((!c.train.epochs.empty() || c.train.tokens > 0) && c.train.steps == TrainConfig().steps) c.train.steps = 0;
   return c;
 }
 

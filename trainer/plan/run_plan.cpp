@@ -110,7 +110,7 @@ void PlanText::add_block(const ResolvedRun& run) {
 void PlanText::add_updates(const ResolvedRun& run) {
   const RunConfig& c = run.config;
   const int64_t steps = steps_of_run(c, run.stages);
-  const std::string length = c.train.epochs.empty()
+  const std::string length = c.train.steps > 0
                                  ? fmt::format("{} steps", steps)
                                  : fmt::format("{}, about {} steps", describe_end(run.stages.front().end), steps);
   row("schedule",

@@ -46,6 +46,7 @@ namespace {
 std::string reason_of(RunEnd end, const TrainConfig& t, const StageRun& stages) {
   if (end == RunEnd::patience) return fmt::format("train.patience = {}", t.patience);
   if (end == RunEnd::data && !t.epochs.empty()) return fmt::format("train.epochs = {}", t.epochs);
+  if (end == RunEnd::data && t.tokens > 0) return fmt::format("train.tokens = {}", t.tokens);
   if (end == RunEnd::data) return "the end of its last stage, " + describe_end(stages.stages().back().end);
   return end == RunEnd::steps ? fmt::format("train.steps = {}", t.steps) : fmt::format("train.minutes = {}", t.minutes);
 }
@@ -70,12 +71,14 @@ std::string describe_next_step(const std::string& output, int64_t dropped) {
 }
 
 std::string describe_nothing_left(RunEnd end, const RunConfig& config, int64_t step) {
-  const std::string length = config.train.epochs.empty() ? "train.steps" : "train.epochs";
+  const TrainConfig& t = config.train;
+  const bool by_steps = t.epochs.empty() && t.tokens == 0;
+  const std::string length = by_steps ? "train.steps" : t.tokens > 0 ? "train.tokens" : "train.epochs";
   return fmt::format("nothing is left to do after step {}: to continue, {}", step,
-                     end == RunEnd::patience                              ? "raise train.patience"
-                     : end == RunEnd::data && config.train.epochs.empty() ? "add stages, or extend the last one"
-                     : config.train.minutes > 0 && end != RunEnd::data    ? "raise " + length + " or train.minutes"
-                                                                          : "raise " + length);
+                     end == RunEnd::patience                ? "raise train.patience"
+                     : end == RunEnd::data && by_steps      ? "add stages, or extend the last one"
+                     : t.minutes > 0 && end != RunEnd::data ? "raise " + length + " or train.minutes"
+                                                            : "raise " + length);
 }
 
 }  // namespace weft

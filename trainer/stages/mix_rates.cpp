@@ -21,9 +21,13 @@ MixRates::MixRates(const Stage& stage, const BatchConfig& batch) {
 
 int64_t steps_of_run(const RunConfig& c, const std::vector<Stage>& stages) {
   if (c.train.steps > 0) return c.train.steps;
-  const Stage& stage = stages.front();  // train.epochs excludes stages
+  const Stage& stage = stages.front();  // train.epochs and train.tokens exclude stages
+  const MixRates rates(stage, c.batch);
+  if (c.train.tokens > 0)
+    return std::max<int64_t>(1,
+                             std::llround(static_cast<double>(c.train.tokens) / (rates.pairs_a_step * rates.target)));
   const auto corpus = std::ranges::find(stage.corpora, stage.end.epochs_of, &MixCorpus::folder);
-  const double steps = static_cast<double>(stage.end.epochs) * MixRates(stage, c.batch).steps_per_epoch(*corpus);
+  const double steps = static_cast<double>(stage.end.epochs) * rates.steps_per_epoch(*corpus);
   return std::max<int64_t>(1, std::llround(steps));
 }
 

@@ -24,8 +24,8 @@ struct MixRates {
   double weights = 0, source = 0, target = 0, pairs_a_step = 0;  // source, target: mean tokens of a pair
 };
 
-// Returns the steps over which the schedule of a run decays by default: train.steps or, if train.epochs end the run,
-// the number of steps that they are expected to take.
+// Returns the steps over which the schedule of a run decays by default: train.steps or, if train.epochs or train.tokens
+// end the run, the number of steps that they are expected to take.
 int64_t steps_of_run(const RunConfig& config, const std::vector<Stage>& stages);
 
 }  // namespace weft

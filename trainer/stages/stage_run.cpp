@@ -141,9 +141,12 @@ void StageRun::set_clock(double share) {
   if (share > 0 && num_steps() > 0) end_by_clock_ = static_cast<double>(num_steps()) / share;
 }
 
+// Once tokens have been counted, the pace of train.tokens replaces the estimate from the corpora.
+//
 // The clock ends a schedule that ends with the run, and also one of a stage, because the run may end within the stage.
 StageSchedule StageRun::schedule(const RunConfig& c) const {
   StageSchedule found{.schedule = c.schedule, .total_steps = static_cast<double>(steps_of_run(c, stages_))};
+  if (c.train.tokens > 0 && target_tokens_ > 0) found.total_steps = static_cast<double>(steps_) + steps_left();
   for (size_t i = index_ + 1; i-- > 0;) {
     if (!stages_[i].schedule) continue;
     const int64_t first = past_[i].first_step, steps = stages_[i].end.steps;

@@ -63,6 +63,7 @@ Stage stage_of_data(const RunConfig& c) {
   Stage stage{.corpora = parse_mix("data.train", c.data.train)};
   set_min_scores("data.min_score", c.data.min_score, stage.corpora);
   parse_epochs("train.epochs", c.train.epochs, {"data.train", c.data.train}, stage);
+  stage.end.target_tokens = c.train.tokens;
   return stage;
 }
 
@@ -82,6 +83,10 @@ std::vector<Stage> parse_stages(const RunConfig& c) {
     fail(ErrorKind::usage,
          fmt::format("train.epochs = {} counts epochs of data.train, but the run has stages: use stage.NAME.epochs",
                      printable(c.train.epochs)));
+  if (c.train.tokens > 0 && !c.stages.empty())
+    fail(ErrorKind::usage,
+         fmt::format("train.tokens = {} counts tokens of data.train, but the run has stages: use stage.NAME.tokens",
+                     c.train.tokens));
   if (!c.data.train.empty()) stages.push_back(stage_of_data(c));
   for (const StageConfig& stage : c.stages) stages.push_back(stage_of(stage, &stage == &c.stages.back()));
   return stages;

@@ -1,67 +1,15 @@
 // tests/trainer/run/run_stages_test.cpp: runs on mixes and in stages: their logs and plans, patience, the learning
 // rate, what may change when they resume, and what is refused before the first step.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "data/atomic_file.h"
-#include "tests/support/errors.h"
-#include "tests/support/run_device.h"
-#include "tests/support/text_corpus.h"
-#include "tests/trainer/report/read_event_log.h"
-#include "trainer/run/run.h"
+#include "tests/trainer/run/staged_run.h"
 
 namespace weft::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-const TextCorpus& large() {
-  static const TextCorpus text(/*num_pairs=*/60);
-  return text;
-}
-
-const TextCorpus& small() {
-  static const TextCorpus text(/*num_pairs=*/7, 290, /*seed=*/2, large().folder());
-  return text;
-}
-
-class StagedRun : public ::testing::Test {
- protected:
-  StagedRun() {
-    RunConfig& c = config_;
-    c.model.width = 16, c.model.heads = 2, c.model.feed_forward = 16;
-    c.model.encoder_layers = c.model.decoder_layers = 1;
-    c.data.valid = large().folder();
-    c.stages = {{.name = "first", .mix = a_, .steps = 3}, {.name = "last", .mix = a_ + ":3," + b_}};
-    c.batch.rows = c.batch.source_rows = 64, c.batch.blocks = 2;
-    c.schedule.kind = ScheduleKind::constant, c.schedule.lr = 1e-3, c.schedule.warmup = 1;
-    c.train.output = folder_ / "run";
-    c.train.steps = 6, c.train.validate_every = 2, c.train.save_every = 2, c.train.keep_last = 9;
-    c.train.keep_best = "loss", c.train.validate_bleu = 0;
-    use_test_device(c);
-  }
-
-  void run() const {
-    const auto world = make_single_communicator();
-    run_training(config_, *world);
-  }
-  std::vector<nlohmann::json> log(const char* key) const {
-    std::vector<nlohmann::json> records;
-    for (const auto& record : read_event_log(config_.train.output + "/log.jsonl"))
-      if (record.contains(key)) records.push_back(record);
-    return records;
-  }
-  std::string refused(ErrorKind kind = ErrorKind::usage) const {
-    return refusal_of(kind, [&] { run(); });
-  }
-
-  const TemporaryFolder folder_;
-  const std::string a_ = large().folder(), b_ = small().folder();
-  RunConfig config_;
-};
 
 TEST_F(StagedRun, LogsTheStageAndTheEpochsOfItsCorpora) {
   run();
@@ -114,33 +62,6 @@ TEST_F(StagedRun, EndsWithItsLastStage) {
   EXPECT_EQ(log("loss").size(), steps);
 }
 
-TEST_F(StagedRun, EndsAfterTheEpochsOfItsData) {
-  config_.stages.clear();
-  config_.data.train = a_, config_.train.epochs = "2", config_.train.steps = TrainConfig().steps;
-  config_.schedule.kind = ScheduleKind::linear;
-  run();
-  const auto steps = log("loss");
-  EXPECT_TRUE(holds(log("plan").at(0).at("plan"), "2 epochs of " + a_ + ", about ")) << log("plan").at(0);
-  EXPECT_LT(steps.back().at("lr"), 0.2 * config_.schedule.lr);  // the rate falls until the end of the epochs
-  EXPECT_EQ(steps.back().at("stages_end"), steps.size());
-  const RunConfig whole = config_;
-  for (const int64_t dp : {1, 2}) {  // stopped by its time and resumed, on other grids
-    config_.train.output = folder_ / fmt::format("dp {}", dp);
-    const auto start = [&](double minutes, int64_t ranks) {
-      RunConfig c = config_;
-      c.train.minutes = minutes, c.parallel.dp = ranks, c.train.allow_changes = minutes == 0;
-      run_thread_ranks(static_cast<int>(ranks), [&](Communicator& world) { run_training(c, world); });
-    };
-    start(1e-9, dp);
-    EXPECT_LT(log("loss").size(), steps.size());
-    start(0, 3 - dp);
-    EXPECT_EQ(log("loss").size(), steps.size());
-    EXPECT_EQ(log("loss").back().at("lr"), steps.back().at("lr"));
-  }
-  config_ = whole, config_.train.steps = 7;
-  EXPECT_TRUE(holds(refused(), "train.steps = 7 and train.epochs = 2 would both end the run"));
-}
-
 TEST_F(StagedRun, BeginsPatienceInItsLastStageUnlessToldOtherwise) {
   config_.stages[0].steps = 8, config_.schedule.lr = 0;  // it never improves
   config_.train.steps = 1000, config_.train.patience = 2;
@@ -162,7 +83,7 @@ TEST_F(StagedRun, BeginsPatienceInALastStageThatBeginsWhereItResumes) {
 
 // Its losses are higher than those of the pair that the run has learned by heart.
 TEST_F(StagedRun, DoesNotJudgeAStageByTheLossesOfAnother) {
-  const TextCorpus easy(/*num_pairs=*/1, 290, /*seed=*/4, large().folder());
+  const TextCorpus easy(/*num_pairs=*/1, 290, /*seed=*/4, large_corpus().folder());
   config_.stages = {{.name = "easy", .mix = easy.folder(), .steps = 60}, {.name = "hard", .mix = a_}};
   config_.data.valid = "", config_.schedule.lr = 1e-2;
   config_.train.steps = 85, config_.train.keep_last = 99, config_.train.divergence_rise = 0.5;
@@ -274,7 +195,7 @@ TEST_F(StagedRun, KeepsTheShapeOfItsBlocksWithAnotherMix) {
 }
 
 TEST_F(StagedRun, HasSavedItsLastStepWhereTheNextStageCannotBegin) {
-  const TextCorpus damaged(/*num_pairs=*/9, 290, /*seed=*/5, large().folder());
+  const TextCorpus damaged(/*num_pairs=*/9, 290, /*seed=*/5, large_corpus().folder());
   const std::string shard = damaged.folder() + "/shard-00000.h5", whole = folder_ / "whole";
   fs::copy_file(shard, whole);
   config_.stages[1].mix = damaged.folder(), config_.train.save_every = 0, config_.data.valid = "";
@@ -314,7 +235,8 @@ TEST_F(StagedRun, GoesOnFromARunWithoutStages) {
 }
 
 TEST_F(StagedRun, TrainsOnPairsWithTheLeastScore) {
-  const TextCorpus scored(60, 290, /*seed=*/3, large().folder(), {.weight = {}, .score = [](int i) { return i % 4; }});
+  const TextCorpus scored(60, 290, /*seed=*/3, large_corpus().folder(),
+                          {.weight = {}, .score = [](int i) { return i % 4; }});
   config_.stages[0] = {.name = "first", .mix = scored.folder(), .min_score = "3", .steps = 3};
   config_.stages[1] = {.name = "last", .mix = a_ + "," + scored.folder(), .min_score = scored.folder() + ":1.5"};
   config_.train.steps = 5;
@@ -326,7 +248,8 @@ TEST_F(StagedRun, TrainsOnPairsWithTheLeastScore) {
 }
 
 TEST_F(StagedRun, RefusesLeastScoresThatNoPairHas) {
-  const TextCorpus scored(60, 290, /*seed=*/3, large().folder(), {.weight = {}, .score = [](int i) { return i % 4; }});
+  const TextCorpus scored(60, 290, /*seed=*/3, large_corpus().folder(),
+                          {.weight = {}, .score = [](int i) { return i % 4; }});
   config_.stages[1] = {.name = "last", .mix = a_ + "," + scored.folder(), .min_score = "1"};
   EXPECT_TRUE(holds(refused(), "stage.last.min_score: " + a_ + " was packed without scores: set the minimum only for"))
       << refused();
