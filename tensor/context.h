@@ -51,8 +51,8 @@ class Context {
     }
 
     // Records the ops that work() calls instead of running them. REQUIRES: work() does not wait, allocate, or copy
-    // from or to the host. Throws RefusedRecording (tensor/refused_recording.h) if the device or a library refuses; the
-    // ops can be run afterwards. Returns nullptr if the device never records ops.
+    // from or to the host. Throws RefusedRecording (tensor/refused_recording.h) if the device refuses; the ops can be
+    // run afterwards, unless a communicator has failed. Returns nullptr if the device never records ops.
     struct Recording {
       virtual ~Recording() = default;
       virtual void replay() = 0;  // enqueues the recorded ops with the same arguments

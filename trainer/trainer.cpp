@@ -114,8 +114,8 @@ StepReport Trainer::step_on(const Step& step, double lr, const StepWish& wish) {
   const bool has_weight = totals.target_weight > 0;  // otherwise there is no mean and no gradient
   const double to_mean = has_weight ? rows * totals.per_weight() / loss_scale : 0;
   const double norm = std::sqrt(totals.gradient_square()) * to_mean;
+  const std::string no_graphs = totals.refuses_graphs ? stop_recording() : "";  // before a rank replays its update
   if (totals.finite() && has_weight) update(scalars, lr, clip_scale(norm, config_.optimizer.clip_norm) * to_mean);
-  const std::string no_graphs = totals.refuses_graphs ? stop_recording() : "";
   const bool lost = !totals.finite() && !LossScaler::can_lower(loss_scale);
   const std::string not_finite = lost ? trace_not_finite(step, scalars) : "";
   scaler_.update(totals.finite());
@@ -174,7 +174,7 @@ StepTotals Trainer::totals_of(const Step& step, const StepWish& wish) {
                  .below_score = step.below_score,
                  .flops = training_flops(config_.model, step.blocks),
                  .save_goes_on = saver_ != nullptr && saver_->in_progress() && !saver_->is_ready(),
-                 .refuses_graphs = !graphs_.refusal().empty(),
+                 .refuses_graphs = graphs_.enabled() && !graphs_.refusal().empty(),
                  .request = wish.request,
                  .clock = wish.clock};
   sums_.read(ctx_, own);

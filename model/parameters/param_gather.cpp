@@ -12,6 +12,7 @@ ParamGather::ParamGather(Communicator& dp, const ParamStore& params, Shard shard
       weights_((params.mixed() ? params.rounded() : params.values()).slice_rows(0, params.matrix_numel())) {}
 
 void ParamGather::begin() {
+  pending_.clear();  // a recording that was refused leaves its own
   for (const Chunk& bucket : shard_.buckets()) {
     const Chunk own = shard_.own(bucket);
     pending_.push_back(dp_.start_all_gather(weights_.slice_rows(own.begin, own.count),

@@ -33,7 +33,7 @@ struct TracedStep {
 std::vector<TracedStep> run_steps(Trainer& trainer, OpTrace& trace, const Step& step, Communicator& world,
                                   double seconds) {
   if (trainer.graphs().enabled()) {
-    for (int i = 0; i < 2; ++i) trainer.step_on(step, kRate);  // later steps are replayed
+    for (int i = 0; i < 3; ++i) trainer.step_on(step, kRate);  // later steps are replayed, also with sharded moments
   } else {
     trainer.step_on(first_block_of(step), kRate);
   }

@@ -98,7 +98,7 @@ void check_schedule(const ScheduleConfig& s, std::optional<int64_t> total_steps,
                                      section, s.decay_share,
                                      s.decay_steps > 0 ? section + ".decay_steps"
                                      : is_of_stage     ? "the steps of the stage, or train.steps"
-                                                       : "train.steps or train.epochs"));
+                                                       : "train.steps, train.epochs or train.tokens"));
 }
 
 void check_schedules(const RunConfig& c, const std::vector<Stage>& stages) {
@@ -128,7 +128,9 @@ std::string describe_schedule(const ScheduleConfig& s, std::optional<int64_t> to
 
 std::string describe_fall_by_clock(const RunConfig& c) {
   const auto schedules = all_schedules(c);
-  if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) { return decays(s.second->kind); }))
+  if (c.train.minutes == 0 || std::ranges::none_of(schedules, [](const auto& s) {
+        return decays(s.second->kind) && s.second->decay_steps == 0;
+      }))
     return "";
   return "if train.minutes ends the run first, the rate falls by the clock and ends with the run";
 }

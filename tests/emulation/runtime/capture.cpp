@@ -14,11 +14,11 @@ std::vector<Capture*>& captures() {  // the active ones
 
 }  // namespace
 
-void Capture::begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode mode) {
+void Capture::begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode mode, size_t refused_node) {
   if (origin->is_legacy) fail(cudaErrorStreamCaptureUnsupported, "the null stream cannot be captured");
   if (origin->capture != nullptr) fail(cudaErrorStreamCaptureUnsupported, "the stream is being captured already");
   const auto capture = std::make_shared<Capture>();
-  capture->mode_ = mode;
+  capture->mode_ = mode, capture->refused_node_ = refused_node;
   capture->queues_.push_back(origin);
   origin->capture = capture;
   captures().push_back(capture.get());
@@ -27,6 +27,7 @@ void Capture::begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode 
 void Capture::add(const Queue& queue, Work work) {
   if (!valid_) fail(cudaErrorStreamCaptureInvalidated, "an earlier call was not fit for a capture");
   if (!work.after.empty()) refuse(cudaErrorNotSupported, "a graph launched inside a capture");
+  if (nodes_.size() == refused_node_) refuse(cudaErrorStreamCaptureUnsupported, "as the environment wants");
   Frontier& frontier = frontiers_[&queue];
   nodes_.push_back({std::move(work.run), std::move(frontier), queue.priority, std::move(work.counted)});
   frontier = {nodes_.size() - 1};

@@ -23,7 +23,7 @@ using Frontier = std::vector<size_t>;  // dependencies of a stream's next node
 
 class Capture : public std::enable_shared_from_this<Capture> {
  public:
-  static void begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode mode);
+  static void begin(const std::shared_ptr<Queue>& origin, cudaStreamCaptureMode mode, size_t refused_node);
   GraphNodes end(const Queue& origin);  // throws if the capture is invalid; its streams are released either way
 
   void add(const Queue& queue, Work work);
@@ -43,6 +43,7 @@ class Capture : public std::enable_shared_from_this<Capture> {
   std::vector<std::shared_ptr<Queue>> queues_;  // the first is the origin
   std::map<const Queue*, Frontier> frontiers_;
   GraphNodes nodes_;
+  size_t refused_node_ = 0;
   bool valid_ = true;
 };
 

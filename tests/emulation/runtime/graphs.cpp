@@ -2,6 +2,7 @@
 // nodes in any order that their dependencies allow. If the graph keeps priorities, half of the replays prefer nodes
 // with a greater one: a priority guarantees no order.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -74,13 +75,15 @@ class Replay {
   std::vector<std::vector<size_t>> followers_;
 };
 
-// WEFT_EMULATION_REFUSED_CAPTURE=DEVICE:NUMBER: this capture of the device fails at its end; the first is number 0.
-void require_capture(int device) {
+// WEFT_EMULATION_REFUSED_CAPTURE=DEVICE:NUMBER:NODE: this capture of the device fails at this node. The first capture
+// is number 0.
+size_t refused_node(int device) {
   static std::map<int, int> captures;
   const char* const setting = std::getenv("WEFT_EMULATION_REFUSED_CAPTURE");
-  if (setting == nullptr) return captures.clear();
-  if (setting == std::to_string(device) + ":" + std::to_string(captures[device]++))
-    fail(cudaErrorUnknown, "as the environment wants");
+  if (setting == nullptr) return captures.clear(), SIZE_MAX;
+  const std::string chosen = std::to_string(device) + ":" + std::to_string(captures[device]++) + ":";
+  const std::string text = setting;
+  return text.starts_with(chosen) ? std::stoul(text.substr(chosen.size())) : SIZE_MAX;
 }
 
 bool is_copy(const GraphNode& node) { return node.counted.what.starts_with("copy "); }
@@ -101,7 +104,8 @@ CopiesInGraph weft::emulation::copies_in(cudaGraph_t graph) {
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return call([&] {
     const auto lock = machine().lock();
-    Capture::begin(queue_of(stream), mode);
+    const auto queue = queue_of(stream);
+    Capture::begin(queue, mode, refused_node(queue->device));
   });
 }
 
@@ -112,7 +116,6 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
     const auto queue = queue_of(stream);
     if (queue->capture == nullptr) fail(cudaErrorInvalidValue, "the stream is not being captured");
     auto nodes = std::make_shared<const GraphNodes>(queue->capture->end(*queue));
-    require_capture(queue->device);
     *graph = new CUgraph_st{std::move(nodes)};
   });
 }

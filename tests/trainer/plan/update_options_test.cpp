@@ -14,7 +14,7 @@ TEST(CheckSchedule, RefusesADecayThatBeginsDuringWarmUp) {
   wsd.warmup = 81;
   EXPECT_EQ(refusal_of(ErrorKind::usage, [&] { check_schedule(wsd, 100); }),
             "schedule.warmup = 81 ends after step 80, where the decay of schedule.kind = wsd starts: lower "
-            "schedule.warmup or schedule.decay_share = 0.2, or raise train.steps or train.epochs");
+            "schedule.warmup or schedule.decay_share = 0.2, or raise train.steps, train.epochs or train.tokens");
   wsd.kind = ScheduleKind::cosine;
   EXPECT_NO_THROW(check_schedule(wsd, 100));
 }
