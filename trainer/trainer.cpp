@@ -84,18 +84,18 @@ std::string Trainer::tune_gemms(const std::string& known) {
   return ctx_.runtime().tune(chosen, [] {});
 }
 
-StepReport Trainer::step(TrainingData& data, const StepWish& wish) {
+StepReport Trainer::step(TrainingData& data, StopRequest request, double clock) {
   const double begin = monotonic_seconds();
   busy_.resume();
   const Step step = data.next();
-  StepReport report = step_on(step, data.rate(step_), wish);
+  StepReport report = step_on(step, data.rate(step_), request, clock);
   report.stage = data.stages().index();
   data.add(report.totals);
   report.seconds = monotonic_seconds() - begin;
   return report;
 }
 
-StepReport Trainer::step_on(const Step& step, double lr, const StepWish& wish) {
+StepReport Trainer::step_on(const Step& step, double lr, StopRequest request, double clock) {
   const ProfilerRange range(ctx_, fmt::format("step {}", step_ + 1));
   const double begin = monotonic_seconds();
   busy_.resume();
@@ -110,8 +110,8 @@ StepReport Trainer::step_on(const Step& step, double lr, const StepWish& wish) {
   }
   optimizer_.add_squares(ctx_, sums_.split_squares(), sums_.whole_squares());
 
-  const StepTotals totals = totals_of(step, wish);   // sums over all ranks, so this rank waits for the others
-  const bool has_weight = totals.target_weight > 0;  // otherwise there is no mean and no gradient
+  const StepTotals totals = totals_of(step, request, clock);  // sums over all ranks, so this rank waits for the others
+  const bool has_weight = totals.target_weight > 0;           // otherwise there is no mean and no gradient
   const double to_mean = has_weight ? rows * totals.per_weight() / loss_scale : 0;
   const double norm = std::sqrt(totals.gradient_square()) * to_mean;
   const std::string no_graphs = totals.refuses_graphs ? stop_recording() : "";  // before a rank replays its update
@@ -165,7 +165,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
 }
 
 // Waits for the device, which happens only here in a step, and then for the other ranks.
-StepTotals Trainer::totals_of(const Step& step, const StepWish& wish) {
+StepTotals Trainer::totals_of(const Step& step, StopRequest request, double clock) {
   StepTotals own{.pairs = step.num_pairs(),
                  .source_tokens = step.source_tokens(),
                  .target_tokens = step.target_tokens(),
@@ -175,8 +175,8 @@ StepTotals Trainer::totals_of(const Step& step, const StepWish& wish) {
                  .flops = training_flops(config_.model, step.blocks),
                  .save_goes_on = saver_ != nullptr && saver_->in_progress() && !saver_->is_ready(),
                  .refuses_graphs = graphs_.enabled() && !graphs_.refusal().empty(),
-                 .request = wish.request,
-                 .clock = wish.clock};
+                 .request = request,
+                 .clock = clock};
   sums_.read(ctx_, own);
   for (const StepCorpus& corpus : step.corpora) own.corpora.push_back({.passed = corpus.passed});
   if (corpus_losses_) corpus_losses_->add_to(own.corpora, ctx_, step);

@@ -45,11 +45,6 @@ struct StepReport {
   bool skipped() const { return !totals.finite(); }  // a gradient was not finite, so no rank took the step
 };
 
-struct StepWish {  // what a rank tells the others in a step; the largest values count
-  StopRequest request = StopRequest::none;
-  double clock = 0;  // share of train.minutes that is over
-};
-
 class Trainer {
  public:
   // Initializes the parameters. All ranks construct their Trainer together. With `has_mixes`, the losses of a step are
@@ -60,9 +55,11 @@ class Trainer {
   // which all ranks use, as the `known` of the next start. All ranks call it with the same `known` before they train.
   std::string tune_gemms(const std::string& known);
 
-  StepReport step(TrainingData& data, const StepWish& wish = {});
+  // `request` is this rank's, and `clock` the share of train.minutes that is over for it. The largest values of all
+  // ranks count.
+  StepReport step(TrainingData& data, StopRequest request = StopRequest::none, double clock = 0);
   // Takes a step on this rank's blocks at the learning rate `lr`.
-  StepReport step_on(const Step& step, double lr, const StepWish& wish = {});
+  StepReport step_on(const Step& step, double lr, StopRequest request = StopRequest::none, double clock = 0);
 
   // Fills in steps, optimizer steps, sums of rates, precision and loss scale.
   void snapshot(TrainState& state) const;
@@ -94,7 +91,7 @@ class Trainer {
  private:
   void zero_gradients();
   void add_block(const Block& block, bool last, StepScalars& scalars);
-  StepTotals totals_of(const Step& step, const StepWish& wish);
+  StepTotals totals_of(const Step& step, StopRequest request, double clock);
   std::string stop_recording();
   void update(StepScalars& scalars, double lr, double grad_scale);
   std::string trace_not_finite(const Step& step, StepScalars scalars);

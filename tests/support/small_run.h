@@ -61,7 +61,7 @@ struct SmallRun {
         trainer(resolved, mesh, data.stages().has_mixes()),
         checkpoints(resolved, mesh, trainer, data) {}
 
-  StepReport step(const StepWish& wish = {}) { return trainer.step(data, wish); }
+  StepReport step(double clock = 0) { return trainer.step(data, StopRequest::none, clock); }
   TrainState snapshot() const {
     TrainState state;
     checkpoints.snapshot(state);

@@ -200,7 +200,7 @@ TEST(Training, TheRateOfAllRanksFallsByTheClockOfOne) {
     const Mesh mesh(world, config.parallel, rank_on(test_device(), world));
     SmallRun run(config, mesh);
     for (int i = 0; i < 10; ++i) {
-      const double lr = run.step({.clock = world.rank() == 0 ? i / 10.0 : 0}).lr;
+      const double lr = run.step(world.rank() == 0 ? i / 10.0 : 0).lr;
       EXPECT_NEAR(lr, i < 2 ? 0.9 : 0.1 * (9 - i), 1e-6) << "step " << i;
     }
   });

@@ -177,7 +177,7 @@ void Run::enter_next_stage() {
 }
 
 StepReport Run::step() {
-  const StepReport report = run_.trainer.step(run_.data, {own_request(), run_.is_main_rank() ? clock() : 0});
+  const StepReport report = run_.trainer.step(run_.data, own_request(), run_.is_main_rank() ? clock() : 0);
   checkpoints_.snapshot();
   run_.state.seconds += report.seconds;
   run_.log.step(report, so_far(run_.data, run_.state.seconds, run_.config().train.steps));
