@@ -11,7 +11,8 @@
 namespace weft {
 
 struct RowLoss {
-  Tensor loss, nll;  // [R], in nats: smoothed loss and plain negative log-likelihood
+  Tensor loss, nll;        // [R], in nats: smoothed loss and plain negative log-likelihood
+  Tensor divergence = {};  // [R]? the part of the loss that compares two passes (consistency.h)
 };
 
 struct BlockLoss {  // sums over target tokens

@@ -33,6 +33,7 @@ struct Pass {
   uint64_t seed = 0;
   const StepScalars* scalars = nullptr;  // on ctx's device; training reads step, block and loss scale there
   bool training = false;                 // true if dropout applies
+  double cut = 0;                        // rate of tokens whose embedding is 0 in training (model/consistency.h)
   // If true, each block keeps only its input, and its backward pass first repeats the forward pass (Chen et al. 2016).
   bool recompute = false;
   // True if the work will be recorded and replayed (tensor/recorded_work.h). Then no shape may depend on the sentences

@@ -73,10 +73,21 @@ Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_p
       decoder_norm_(make_final_norm(params, "decoder", c)),
       output_(params, c.tying == Tying::none ? nullptr : tables_.target, c) {}
 
-RowLoss Transformer::loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const {
+RowLoss Transformer::loss_and_gradients(Pass& p, const DeviceBatch& batch, const LossOptions& options,
+                                        GradSync* sync) const {
+  const LossTargets targets{batch.labels, batch.weights};
   Saved saved;
   const Tensor logits = forward(p, batch, &saved);
-  const RowLoss rows = cross_entropy(p, output_, logits, {batch.labels, batch.weights}, smoothing, /*backward=*/true);
+  RowLoss rows;
+  if (options.consistency == Consistency::none) {
+    rows = cross_entropy(p, output_, logits, targets, options.smoothing, /*backward=*/true);
+  } else {
+    Pass second = second_pass(p, options);
+    Saved saved_by_second;
+    const Tensor second_logits = forward(second, batch, &saved_by_second);
+    rows = consistency_loss(p, output_, logits, second_logits, targets, options);
+    backward(second, batch, saved_by_second, /*d_logits=*/second_logits, nullptr);
+  }
   backward(p, batch, saved, /*d_logits=*/logits, sync);
   return rows;
 }

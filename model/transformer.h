@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/block.h"
+#include "model/consistency.h"
 #include "model/device_batch.h"
 #include "model/layers/embedding.h"
 #include "model/loss.h"
@@ -47,9 +48,9 @@ class Transformer {
   void backward(Pass& p, const DeviceBatch& batch, const Saved& saved, const Tensor& d_logits, GradSync* sync) const;
 
   // Returns the losses of the batch's target rows, times the rows' weights if the batch has weights, and 0 for unused
-  // rows. Accumulates the gradients of p.scalars->loss_scale * (sum of the smoothed losses).
-  RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, double smoothing, GradSync* sync) const;
-  // Returns the same losses without computing gradients. Dropout applies only if p.training.
+  // rows. Accumulates the gradients of p.scalars->loss_scale * (sum of the losses).
+  RowLoss loss_and_gradients(Pass& p, const DeviceBatch& batch, const LossOptions& options, GradSync* sync) const;
+  // Returns the losses of a single pass without computing gradients. Dropout applies only if p.training.
   RowLoss loss(Pass& p, const DeviceBatch& batch, double smoothing) const;
 
   // Selects a layer and a head of cross-attention, counted from 0; -1 selects the mean over all layers or heads.

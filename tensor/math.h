@@ -57,6 +57,62 @@ WEFT_HD inline T cross_entropy_gradient(T logit, T max, T inverse_sum_exp, T wan
   return exp_of(logit - max) * inverse_sum_exp - wanted;
 }
 
+// Contains the softmax statistics of two rows of logits over the same vocabulary, or of the same part of both, for the
+// Kullback-Leibler divergence between their distributions p and q.
+template <typename T>
+struct SoftmaxPair {
+  SoftmaxRow<T> p, q;
+  T p_minus_q = 0;  // sum of exp(logit_p - p.max) * (logit_p - logit_q)
+  T q_minus_p = 0;  // sum of exp(logit_q - q.max) * (logit_q - logit_p)
+};
+
+// Returns a part's sum of exponentials, relative to the part's maximum, relative to the maximum of the whole row.
+template <typename T>
+WEFT_HD inline T rescaled(T sum, const SoftmaxRow<T>& part, const SoftmaxRow<T>& whole) {
+  return part.sum_exp == T(0) ? T(0) : sum * exp_of(part.max - whole.max);
+}
+template <typename T>
+WEFT_HD inline SoftmaxPair<T> merge(const SoftmaxPair<T>& a, const SoftmaxPair<T>& b) {
+  const SoftmaxRow<T> p = merge(a.p, b.p), q = merge(a.q, b.q);
+  return {p, q, rescaled(a.p_minus_q, a.p, p) + rescaled(b.p_minus_q, b.p, p),
+          rescaled(a.q_minus_p, a.q, q) + rescaled(b.q_minus_p, b.q, q)};
+}
+
+// The numbers of a pair of rows from which the losses and gradients of ops::ConsistencyLoss follow.
+template <typename T>
+struct PairDivergence {
+  T log_sum_p, log_sum_q;  // log of the sum of exponentials
+  T of_p, of_q;            // KL(p || q), KL(q || p)
+  WEFT_HD explicit PairDivergence(const SoftmaxPair<T>& s)
+      : log_sum_p(log_sum_exp(s.p)),
+        log_sum_q(log_sum_exp(s.q)),
+        of_p(s.p_minus_q / s.p.sum_exp - (log_sum_p - log_sum_q)),
+        of_q(s.q_minus_p / s.q.sum_exp - (log_sum_q - log_sum_p)) {}
+};
+
+template <typename T>
+struct ConsistencyRow {  // losses of a row, as in ops::ConsistencyLoss
+  T loss, nll, divergence;
+};
+template <typename T, typename Factors>
+WEFT_HD inline ConsistencyRow<T> consistency_losses(const SoftmaxPair<T>& s, const PairDivergence<T>& d,
+                                                    const Factors& f, const LabelSmoothing<T>& smoothing) {
+  const T divergence = f.divergence_p * d.of_p + f.divergence_q * d.of_q;
+  return {f.entropy_p * smoothed_cross_entropy(s.p, smoothing) + f.entropy_q * smoothed_cross_entropy(s.q, smoothing) +
+              divergence,
+          f.entropy_p * negative_log_likelihood(s.p) + f.entropy_q * negative_log_likelihood(s.q), divergence};
+}
+
+// Replaces the logits x of p and y of q by the derivatives of the loss. Because d KL(p || q) / dx = p (log p - log q -
+// KL(p || q)) and d KL(p || q) / dy = q - p, both terms of both divergences need only p, q and log p - log q.
+template <typename T, typename Factors>
+WEFT_HD inline void consistency_gradient(const PairDivergence<T>& d, const Factors& f, T wanted, T& x, T& y) {
+  const T log_p = x - d.log_sum_p, log_q = y - d.log_sum_q, p = exp_of(log_p), q = exp_of(log_q);
+  const T ratio = log_p - log_q;
+  x = f.entropy_p * (p - wanted) + f.divergence_p * p * (ratio - d.of_p) + f.divergence_q * (p - q);
+  y = f.entropy_q * (q - wanted) + f.divergence_q * q * (-ratio - d.of_q) + f.divergence_p * (q - p);
+}
+
 // Updates one element m of Muon's momentum (ops::MuonMomentum), and returns Nesterov's update.
 template <typename T>
 WEFT_HD inline T muon_momentum_update(T momentum, T g, T& m) {

@@ -13,6 +13,7 @@
 
 #include "tensor/context.h"
 #include "tensor/op/activation.h"
+#include "tensor/op/loss_ops.h"
 #include "tensor/op/norm_kind.h"
 #include "tensor/op/step_scalars.h"
 #include "tensor/op/weight.h"
@@ -163,12 +164,13 @@ struct NormSums {  // adds the sums of several norms whose backward passes had s
   std::array<Norm, kMax> norms;  // entries without `partial` are unused
 };
 
-struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 if another rank holds the id
+struct EmbeddingForward {  // y = scale * table[id - first_id], or 0 if another rank holds the id or the row is cut
   Tensor ids;              // [R] i32; negative ids give 0
   Tensor table;            // [V, D] rows of this rank; f32, bf16 or f16
   int64_t first_id = 0;
   float scale = 1;
-  Tensor y;  // [R, D] out, in any storage
+  Tensor y;     // [R, D] out, in any storage
+  Dropout cut;  // of [R, 1]: the rows that it drops are 0; the others are not scaled
 };
 // Sorted ids with their rows: equal ids are adjacent, and the rows of equal ids ascend.
 struct SortedIds {
@@ -178,11 +180,13 @@ struct SortedIds {
   Tensor ids, rows;  // [R] i32 each
 };
 struct EmbeddingBackward {  // d_table[ids[i] - first_id] += scale * d_y[rows[i]], where this rank holds the id
+                            //   and the row is not cut
   SortedIds sorted;
   Tensor d_y;  // [R, D]
   int64_t first_id = 0;
   float scale = 1;
   Tensor d_table;  // [V, D] f32 accumulated
+  Dropout cut;     // as in EmbeddingForward
 };
 struct AddPositions {  // y = dropout(x + table[position])
   Tensor x;            // [R, D]
@@ -251,30 +255,6 @@ struct AttentionWeights {
   float scale = 1;
   float factor = 1;
   Tensor y;  // [Rq, W] f32, added to; W is at least the max number of keys of a sentence
-};
-
-// Prepares the cross-entropy over a vocabulary that may be split over ranks. Each rank reduces its columns to 4 numbers
-// per row, and an all-gather exchanges these numbers. From them each rank computes the row's global maximum, sum of
-// exponentials, sum of logits and target logit.
-struct SoftmaxStats {
-  Tensor logits;         // [R, V] local columns
-  Tensor targets;        // [R] i32? global ids; negative: no target
-  int64_t first_id = 0;  // global id of column 0
-  int64_t valid = 0;     // number of real columns; the others pad the last rank's shard and are never predicted
-  Tensor stats;          // [R, 4] f32 out: max, sum exp(logit - max), sum logits, target's logit (0 if elsewhere)
-};
-struct CrossEntropy {  // computes smoothed loss, plain loss, and the gradient in place of the logits
-  Tensor logits;       // [R, V] in; out: d_loss/d_logits * loss_scale if `backward`; padding columns 0
-  Tensor targets;      // [R] i32 global ids; a negative id gives loss and gradient 0
-  Tensor weights;      // [R]? f32, not negative: multiplies each row's losses and gradient; empty: all 1
-  Tensor stats;        // [ranks, R, 4]? f32 gathered in rank order; empty: the whole vocabulary is on this rank, and
-                       //   statistics, loss and gradient come from one pass over a row
-  int64_t first_id = 0, valid = 0;
-  int64_t vocabulary = 0;  // global V
-  float smoothing = 0;     // e: 1 - e on the target, e / (V - 1) on each other entry
-  bool backward = true;
-  const StepScalars* scalars = nullptr;  // loss_scale, if `backward`
-  Tensor loss, nll;                      // [R] f32 out: smoothed loss and plain negative log-likelihood
 };
 
 // Adds the sum of x (f32) to y ([1] f64).
@@ -375,6 +355,8 @@ struct TopK {
   OP(attention_weights, AttentionWeights, other)                      \
   OP(softmax_stats, SoftmaxStats, cross_entropy)                      \
   OP(cross_entropy, CrossEntropy, cross_entropy)                      \
+  OP(consistency_stats, ConsistencyStats, cross_entropy)              \
+  OP(consistency_loss, ConsistencyLoss, cross_entropy)                \
   OP(sum, Sum, cross_entropy)                                         \
   OP(sum_squares, SumSquares, optimizer)                              \
   OP(update, Update, optimizer)                                       \

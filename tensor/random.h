@@ -76,6 +76,7 @@ struct DropoutMask {
   WEFT_HD uint64_t index(int64_t row, int64_t col) const {
     return first + static_cast<uint64_t>(row * row_stride + col);
   }
+  WEFT_HD bool drops_row(int64_t row) const { return rate > 0 && !keeps(index(row, 0)); }  // of a [R, 1] tensor
   WEFT_HD bool keeps(uint64_t index) const {
     const uint32_t lane = static_cast<uint32_t>(index % kGroup);
     const uint32_t word = philox(seed, index / kGroup, step, purpose).v[lane / 2];

@@ -78,7 +78,7 @@ std::string Trainer::tune_gemms(const std::string& known) {
     Pass p = pass(/*training=*/true);
     scalars_.set(ctx_, {.loss_scale = 1});
     const DeviceBatch batch = load_batch(p, empty_block(config_.batch));
-    replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, nullptr);
+    replica_.model().loss_and_gradients(p, batch, config_.train.loss_options(), nullptr);
   });
   const std::string chosen = mesh_.world().broadcast_string(own, /*root=*/0);
   return ctx_.runtime().tune(chosen, [] {});
@@ -154,7 +154,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
     if (gathers) gather_->begin();
     if (last) grad_sync_.begin();
     const RowLoss rows =
-        replica_.model().loss_and_gradients(p, batch, config_.train.label_smoothing, last ? &grad_sync_ : nullptr);
+        replica_.model().loss_and_gradients(p, batch, config_.train.loss_options(), last ? &grad_sync_ : nullptr);
     sums_.add(ctx_, rows);
     if (corpus_losses_) ops::cast(ctx_, {.x = rows.nll, .y = corpus_losses_->of_block()});
     if (!last) return;
@@ -172,7 +172,7 @@ StepTotals Trainer::totals_of(const Step& step, StopRequest request, double cloc
                  .target_weight = step.target_weight(),
                  .dropped = step.dropped,
                  .below_score = step.below_score,
-                 .flops = training_flops(config_.model, step.blocks),
+                 .flops = training_flops(config_.model, step.blocks) * config_.train.loss_options().num_passes(),
                  .save_goes_on = saver_ != nullptr && saver_->in_progress() && !saver_->is_ready(),
                  .refuses_graphs = graphs_.enabled() && !graphs_.refusal().empty(),
                  .request = request,

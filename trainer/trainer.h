@@ -41,6 +41,7 @@ struct StepReport {
   // Weighted means over the target tokens in nats; NaN if all weights are 0. Only loss() includes label smoothing.
   double loss() const { return totals.loss * totals.per_weight(); }
   double nll() const { return totals.nll * totals.per_weight(); }
+  double divergence() const { return totals.divergence * totals.per_weight(); }
   int64_t epoch() const { return epochs.empty() ? 0 : epochs.front(); }
   bool skipped() const { return !totals.finite(); }  // a gradient was not finite, so no rank took the step
 };

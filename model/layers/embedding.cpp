@@ -30,14 +30,19 @@ Embedding::Embedding(const std::string& name, const Param* table, const ModelCon
       width_(c.width),
       scale_(c.scale_embeddings ? std::sqrt(static_cast<float>(c.width)) : 1.0f),
       rate_(c.dropout_embedding),
-      purpose_(purpose_of(name + ".dropout")) {}
+      purpose_(purpose_of(name + ".dropout")),
+      cut_purpose_(purpose_of(name + ".cut")) {}
 
 void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
                         const Tensor& y) const {
   ArenaScope scope(p.arena);
   PartialSum sum(p, y);
-  ops::embedding_forward(
-      p.ctx, {.ids = ids, .table = table_->compute, .first_id = table_->begin, .scale = scale_, .y = sum.part()});
+  ops::embedding_forward(p.ctx, {.ids = ids,
+                                 .table = table_->compute,
+                                 .first_id = table_->begin,
+                                 .scale = scale_,
+                                 .y = sum.part(),
+                                 .cut = p.dropout(p.cut, cut_purpose_, ids.numel(), /*width=*/1)});
   sum.reduce(p);
   const Dropout dropout = p.row_dropout(rate_, purpose_, y.rows(), width_);
   const Tensor rows = position_table.rows();
@@ -52,8 +57,12 @@ void Embedding::backward(Pass& p, const ops::SortedIds& by_id, const ops::Sorted
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
   ArenaScope scope(p.arena);
   const Tensor d = gather_rows(p, d_y);
-  ops::embedding_backward(
-      p.ctx, {.sorted = by_id, .d_y = d, .first_id = table_->begin, .scale = scale_, .d_table = table_->grad});
+  ops::embedding_backward(p.ctx, {.sorted = by_id,
+                                  .d_y = d,
+                                  .first_id = table_->begin,
+                                  .scale = scale_,
+                                  .d_table = table_->grad,
+                                  .cut = p.dropout(p.cut, cut_purpose_, d.rows(), /*width=*/1)});
   if (const Param* learned = position_table.learned)
     ops::embedding_backward(p.ctx, {.sorted = by_position, .d_y = d, .d_table = learned->grad});
 }

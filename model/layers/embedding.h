@@ -3,7 +3,8 @@
 //
 // A table [V, D] is split by rows over tp. A rank looks up the ids whose rows it holds. An all-reduce over tp then
 // completes the rows, or a reduce-scatter completes the rank's own rows (Pass::sequence). Embeddings are scaled by
-// sqrt(D) (Vaswani et al. 2017, section 3.4), then positions are added, and then dropout is applied.
+// sqrt(D) (Vaswani et al. 2017, section 3.4), then positions are added, and then dropout is applied. A pass may cut
+// tokens: their embedding is 0, and only their position remains.
 #pragma once
 
 #include <string>
@@ -28,7 +29,7 @@ class Embedding {  // y = dropout(scale * table[id] + positions[position])
   int64_t width_;
   float scale_;
   double rate_;
-  uint32_t purpose_;
+  uint32_t purpose_, cut_purpose_;
 };
 
 class OutputProjection {  // logits [R, V/tp] = x W^T (+ b); x [R, D], or own rows

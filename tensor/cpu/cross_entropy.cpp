@@ -1,43 +1,14 @@
 // tensor/cpu/cross_entropy.cpp: computes softmax statistics of rows of logits, and from them loss and gradient. If the
 // vocabulary is not split, a row is finished while it is in the cache.
 #include <algorithm>
-#include <limits>
 
-#include "tensor/cpu/runtime.h"
-#include "tensor/half.h"
+#include "tensor/cpu/logits.h"
 #include "tensor/math.h"
 #include "tensor/ops.h"
 
 namespace weft::cpu {
 
 namespace {
-
-// Rows of logits are long and rarely in the L1 or L2 cache, so they are read in chunks and prefetched. Sums and maxima
-// use one lane per column of a chunk, so that consecutive columns do not wait for each other.
-constexpr int64_t kPiece = 64;
-
-template <typename T, typename F>
-void for_each_piece(const T* row, int64_t n, const F& f) {  // f(first column, number of columns)
-  constexpr int64_t kLine = 64 / sizeof(T), kAhead = 2048 / sizeof(T);
-  for (int64_t begin = 0; begin < n; begin += kPiece) {
-    for (int64_t c = begin; c < begin + kPiece; c += kLine) __builtin_prefetch(row + c + kAhead, 1);
-    f(begin, std::min(kPiece, n - begin));
-  }
-}
-
-template <typename T>
-float row_max(const T* x, int64_t n) {
-  float lanes[kPiece];
-  std::fill_n(lanes, kPiece, -std::numeric_limits<float>::infinity());
-  for_each_piece(x, n, [&](int64_t begin, int64_t count) {
-#pragma omp simd
-    for (int64_t c = 0; c < count; ++c) {
-      const float v = to_float(x[begin + c]);
-      lanes[c] = v > lanes[c] ? v : lanes[c];
-    }
-  });
-  return *std::max_element(lanes, lanes + kPiece);
-}
 
 struct RowSums {
   float sum_exp = 0, sum_logits = 0;
@@ -77,12 +48,6 @@ SoftmaxRow<float> row_statistics(const T* logits, int64_t n, int64_t target_colu
   const float max = row_max(logits, n);
   const RowSums sums = row_sums(logits, n, max);
   return {max, sums.sum_exp, sums.sum_logits, target_column >= 0 ? to_float(logits[target_column]) : 0.0f};
-}
-
-// Returns the target's column on this rank, or -1 if the target is on another rank.
-int64_t column_of(int64_t target, int64_t first_id, int64_t valid) {
-  const int64_t local = target - first_id;
-  return target >= 0 && local >= 0 && local < valid ? local : -1;
 }
 
 SoftmaxRow<float> merged_row(const Tensor& stats, int64_t r) {  // [ranks, R, 4]

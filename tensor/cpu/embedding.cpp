@@ -14,11 +14,12 @@ template <typename T>
 void look_up(const ops::EmbeddingForward& a) {
   const int64_t rows = a.y.rows(), cols = a.y.cols();
   const int32_t* ids = a.ids.ptr<int32_t>();
+  const DropoutMask cut = a.cut.mask();
 #pragma omp parallel for schedule(static) if (rows * cols >= kWorthThreads)
   for (int64_t r = 0; r < rows; ++r) {
     T* y = a.y.ptr<T>() + r * a.y.row_stride;
     const int64_t id = ids[r], local = id - a.first_id;
-    if (id < 0 || local < 0 || local >= a.table.rows()) {
+    if (id < 0 || local < 0 || local >= a.table.rows() || cut.drops_row(r)) {
       std::fill_n(y, cols, T{});
       continue;
     }
@@ -33,12 +34,14 @@ template <typename T>
 void add_to_rows(const ops::EmbeddingBackward& a) {
   const int64_t rows = a.d_y.rows(), cols = a.d_y.cols();
   const int32_t *ids = a.sorted.ids.ptr<int32_t>(), *row_of = a.sorted.rows.ptr<int32_t>();
+  const DropoutMask cut = a.cut.mask();
 #pragma omp parallel if (rows * cols >= kWorthThreads)
   {
     const int64_t num_threads = omp_get_num_threads(), thread = omp_get_thread_num();
     for (int64_t i = 0; i < rows; ++i) {
       const int64_t id = ids[i], local = id - a.first_id;
       if (id < 0 || local < 0 || local >= a.d_table.rows() || local % num_threads != thread) continue;
+      if (cut.drops_row(row_of[i])) continue;
       const T* d_y = a.d_y.ptr<T>() + row_of[i] * a.d_y.row_stride;
       float* target = a.d_table.ptr<float>() + local * a.d_table.row_stride;
 #pragma omp simd

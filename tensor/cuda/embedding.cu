@@ -14,10 +14,11 @@ struct LookUpGroup {
   int64_t first_id, num_ids;
   float scale;
   Rows<T> y;
+  Dropout cut;
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
     const int64_t id = ids[row], local = id - first_id;
     float values[kGroup] = {};
-    if (id >= 0 && local >= 0 && local < num_ids) load(table[local] + col, count, values);
+    if (id >= 0 && local >= 0 && local < num_ids && !cut.mask().drops_row(row)) load(table[local] + col, count, values);
     for (float& v : values) v *= scale;
     store(values, y[row] + col, count);
   }
@@ -46,7 +47,7 @@ void embedding_forward(Context& ctx, const ops::EmbeddingForward& a) {
     using T = decltype(zero);
     launch_groups(ctx, "embedding_forward", a.y.rows(), a.y.cols(),
                   LookUpGroup<T>{vector_of<int32_t>(a.ids), rows_of<T>(a.table), a.first_id, a.table.rows(), a.scale,
-                                 rows_of<T>(a.y)});
+                                 rows_of<T>(a.y), a.cut});
   });
 }
 

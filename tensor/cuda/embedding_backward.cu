@@ -47,13 +47,15 @@ template <typename T>
 struct SumChunk {
   Runs runs;
   Rows<T> d_y;
+  Dropout cut;
   __device__ void operator()(int64_t chunk, int64_t col, int64_t count) const {
+    const DropoutMask mask = cut.mask();
     const int64_t begin = chunk * kChunk, end = begin + kChunk < runs.rows ? begin + kChunk : runs.rows;
     bool began_before = runs.id_at(begin - 1) == runs.id_at(begin);
     float sum[kGroup] = {};
     for (int64_t i = begin; i < end; ++i) {
       const int id = runs.id_at(i);
-      if (id >= 0) add_group(d_y[runs.rows_of[i]] + col, count, sum);
+      if (id >= 0 && !mask.drops_row(runs.rows_of[i])) add_group(d_y[runs.rows_of[i]] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
       if (id < 0) {  // another rank holds the id
@@ -106,7 +108,7 @@ void embedding_backward(Context& ctx, const ops::EmbeddingBackward& a) {
                   .d_table = rows_of<float>(a.d_table)};
   for_storage(a.d_y.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch_groups(ctx, kName, chunks, cols, SumChunk<T>{runs, rows_of<T>(a.d_y)});
+    launch_groups(ctx, kName, chunks, cols, SumChunk<T>{runs, rows_of<T>(a.d_y), a.cut});
   });
   launch_groups(ctx, kName, chunks, cols, AddRunAcrossChunks{runs});
 }

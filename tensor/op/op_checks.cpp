@@ -228,6 +228,18 @@ void check_more(const Checker& c, const CrossEntropy& a) {
   c.require(a.smoothing >= 0 && a.smoothing < 1, "smoothing is not in [0, 1)");
 }
 
+void check_more(const Checker& c, const ConsistencyStats& a) {
+  c.contiguous("stats", a.stats);
+  c.require(a.valid >= 0 && a.valid <= a.logits_p.cols(), "`valid` is not within the columns");
+}
+
+void check_more(const Checker& c, const ConsistencyLoss& a) {
+  c.contiguous("stats", a.stats);
+  c.require(a.valid >= 0 && a.valid <= a.logits_p.cols(), "`valid` is not within the columns");
+  c.require(a.vocabulary >= a.first_id + a.valid, "the vocabulary is smaller than this rank's part of it");
+  c.require(a.smoothing >= 0 && a.smoothing < 1, "smoothing is not in [0, 1)");
+}
+
 void check_more(const Checker& c, const Sum& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const SumSquares& a) { c.contiguous("x", a.x); }
 void check_more(const Checker& c, const Update& a) {

@@ -175,6 +175,7 @@ void operands(auto& v, const EmbeddingForward& a) {
   v.in("ids", a.ids, "R", i32);
   v.in("table", a.table, "VD", T, /*rows=*/a.ids.numel());
   v.out("y", a.y, "RD");
+  v.dropout(a.cut);
 }
 
 void operands(auto& v, const EmbeddingBackward& a) {
@@ -182,6 +183,7 @@ void operands(auto& v, const EmbeddingBackward& a) {
   v.in("sorted.rows", a.sorted.rows, "R", i32);
   v.in("d_y", a.d_y, "RD");
   v.add("d_table", a.d_table, "VD", f32, /*rows=*/a.sorted.ids.numel());
+  v.dropout(a.cut);
 }
 
 void operands(auto& v, const AddPositions& a) {
@@ -254,6 +256,27 @@ void operands(auto& v, const CrossEntropy& a) {
   v.out("loss", a.loss, "R", f32);
   v.out("nll", a.nll, "R", f32);
   if (a.backward || a.scalars != nullptr) v.scalars(a.scalars);
+}
+
+void operands(auto& v, const ConsistencyStats& a) {
+  v.in("logits_p", a.logits_p, "RV");
+  v.in("logits_q", a.logits_q, "RV");
+  v.in("targets", a.targets, "R", i32);
+  v.size('S', kPairStats);
+  v.out("stats", a.stats, "RS", f32);
+}
+
+void operands(auto& v, const ConsistencyLoss& a) {
+  v.add("logits_p", a.logits_p, "RV");
+  v.add("logits_q", a.logits_q, "RV");
+  v.in("targets", a.targets, "R", i32);
+  v.in("weights?", a.weights, "R", f32);
+  v.size('S', kPairStats);
+  v.in("stats", a.stats, "GRS", f32);
+  v.out("loss", a.loss, "R", f32);
+  v.out("nll", a.nll, "R", f32);
+  v.out("divergence", a.divergence, "R", f32);
+  v.scalars(a.scalars);
 }
 
 void operands(auto& v, const Sum& a) {

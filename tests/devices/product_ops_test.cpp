@@ -43,7 +43,8 @@ void compare_embedding_forward(RandomArguments& r, OpComparison& devices) {
                                                      .table = r.matrix(vocabulary, cols),
                                                      .first_id = first,
                                                      .scale = 3,
-                                                     .y = r.matrix(rows, cols)});
+                                                     .y = r.matrix(rows, cols),
+                                                     .cut = r.dropout(/*row_stride=*/1)});
 }
 
 void compare_embedding_backward(RandomArguments& r, OpComparison& devices) {
@@ -54,7 +55,8 @@ void compare_embedding_backward(RandomArguments& r, OpComparison& devices) {
                        .d_y = r.matrix(rows, cols),
                        .first_id = first,
                        .scale = 3,
-                       .d_table = r.floats({vocabulary, cols})},
+                       .d_table = r.floats({vocabulary, cols}),
+                       .cut = r.dropout(/*row_stride=*/1)},
                       {.sums = tolerance(rows, 3)});
 }
 
@@ -113,6 +115,44 @@ void compare_cross_entropy(RandomArguments& r, OpComparison& devices) {
                       {.sums = tolerance(cols, 4)});
 }
 
+// Logits of two passes. The row's other columns, if first_id > 0, are on another rank.
+weft::ops::ConsistencyStats random_logit_pair(RandomArguments& r) {
+  const int64_t rows = r.rows(), cols = r.cols(), valid = r.from(1, cols), first = r.from(0, 1) * cols;
+  return {.logits_p = r.matrix(rows, cols, r.storage, 4),
+          .logits_q = r.matrix(rows, cols, r.storage, 4),
+          .targets = r.ids(rows, -1, first + valid - 1),
+          .first_id = first,
+          .valid = valid,
+          .stats = r.floats({rows, weft::ops::kPairStats})};
+}
+
+void compare_consistency_stats(RandomArguments& r, OpComparison& devices) {
+  const weft::ops::ConsistencyStats a = random_logit_pair(r);
+  devices.expect_same(weft::ops::consistency_stats, a, {.sums = tolerance(a.valid, 32)});
+}
+
+void compare_consistency_loss(RandomArguments& r, OpComparison& devices) {
+  const weft::ops::ConsistencyStats of_row = random_logit_pair(r);
+  const int64_t rows = of_row.logits_p.rows();
+  weft::ops::consistency_stats(devices.cpu(), of_row);
+  devices.expect_same(weft::ops::consistency_loss,
+                      {.logits_p = of_row.logits_p,
+                       .logits_q = of_row.logits_q,
+                       .targets = of_row.targets,
+                       .weights = r.coin() ? r.floats({rows}) : Tensor{},
+                       .stats = of_row.stats.with_shape({1, rows, weft::ops::kPairStats}),
+                       .first_id = of_row.first_id,
+                       .valid = of_row.valid,
+                       .vocabulary = of_row.first_id + of_row.valid + r.from(0, 3),
+                       .smoothing = r.coin() ? 0.1f : 0.0f,
+                       .factors = {.entropy_p = 0.75f, .entropy_q = 0.25f, .divergence_p = 2, .divergence_q = 0.5f},
+                       .scalars = r.scalars(),
+                       .loss = r.floats({rows}),
+                       .nll = r.floats({rows}),
+                       .divergence = r.floats({rows})},
+                      {.sums = tolerance(of_row.valid, 32)});
+}
+
 void compare_gather_rows(RandomArguments& r, OpComparison& devices) {
   const int64_t rows = r.rows(), cols = r.cols(), picked = r.rows();
   devices.expect_same(weft::ops::gather_rows,
@@ -156,6 +196,8 @@ constexpr OpCase kProductCases[] = {
     {"rotary", compare_rotary},
     {"softmax_stats", compare_softmax_stats},
     {"cross_entropy", compare_cross_entropy},
+    {"consistency_stats", compare_consistency_stats},
+    {"consistency_loss", compare_consistency_loss},
     {"gather_rows", compare_gather_rows},
     {"scatter_rows", compare_scatter_rows},
     {"top_k", compare_top_k},

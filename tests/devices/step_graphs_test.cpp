@@ -13,6 +13,7 @@ struct Variant {
   int64_t blocks;
   bool recompute;
   OptimizerKind optimizer = OptimizerKind::adam;
+  Consistency consistency = Consistency::none;
 };
 constexpr Variant kVariants[] = {{"f32", Precision::f32, 2, false},
                                  {"bf16", Precision::bf16, 2, false},
@@ -21,12 +22,15 @@ constexpr Variant kVariants[] = {{"f32", Precision::f32, 2, false},
                                  {"recompute", Precision::bf16, 1, true},
                                  {"muon", Precision::bf16, 1, false, OptimizerKind::muon},
                                  {"schedule_free", Precision::bf16, 1, false, OptimizerKind::schedule_free},
-                                 {"lion", Precision::bf16, 1, false, OptimizerKind::lion}};
+                                 {"lion", Precision::bf16, 1, false, OptimizerKind::lion},
+                                 {"simcut", Precision::bf16, 2, true, OptimizerKind::adam, Consistency::simcut},
+                                 {"rdrop", Precision::f16, 1, false, OptimizerKind::adam, Consistency::rdrop}};
 
 Trained trained(const TextCorpus& corpus, const Variant& variant, CudaGraph cuda_graph) {
   RunConfig config = run_config(corpus);
   config.train.precision = variant.precision;
   config.train.recompute = variant.recompute;
+  config.train.consistency = variant.consistency;
   config.train.cuda_graph = cuda_graph;
   config.optimizer.kind = variant.optimizer;
   const bool is_free = variant.optimizer == OptimizerKind::schedule_free;  // its mean takes the average's place

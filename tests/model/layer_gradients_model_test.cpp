@@ -31,7 +31,8 @@ void check_model(ModelConfig config, const Layout& layout, uint64_t seed, double
   bench.allocate();
   const Block block = block_of(layout, config);
   Pass& p = bench.pass();
-  const BlockLoss sums = sum_of(p.ctx, model.loss_and_gradients(p, load_batch(p, block), smoothing, nullptr));
+  const BlockLoss sums =
+      sum_of(p.ctx, model.loss_and_gradients(p, load_batch(p, block), {.smoothing = smoothing}, nullptr));
   bench.expect_gradients(
       bench.floats(1, 1, {static_cast<float>(sums.loss)}), bench.floats(1, 1, {LayerBench::kLossScale}), {}, 1e-5,
       [&](const DoubleModel& m, const std::vector<Matrix>&) { return Doubles{m.loss(block, smoothing)}; });

@@ -72,7 +72,8 @@ PaddedResult run(const PaddedCase& c, float planted) {
     const auto columns = tp.sum(static_cast<double>(plant(m, planted)));
     Pass p = m.pass();
     ops::fill(m.ctx, {.x = m.params.grads()});
-    const BlockLoss loss = sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), 0.1, nullptr));
+    const BlockLoss loss =
+        sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = 0.1}, nullptr));
     EXPECT_EQ(gradient_in_padding(m), 0) << "rank " << tp.rank();
     auto gradients = gather(m.ctx, m.params, tp, true);
     auto probabilities = first_piece_probabilities(m, c.vocabulary);

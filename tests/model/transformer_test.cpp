@@ -15,7 +15,7 @@ using Ids = std::vector<int32_t>;
 
 double loss_of(SmallModel& m, const Block& block, double smoothing) {
   Pass p = m.pass();
-  return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), smoothing, nullptr)).loss;
+  return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = smoothing}, nullptr)).loss;
 }
 
 // A directional derivative for each parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v. On the
@@ -140,7 +140,7 @@ TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
   Pass p{.ctx = dry, .arena = measuring, .tp = tp, .training = true};
   BlockBuilder builder(30, 34);
   builder.add(Ids{}, Ids{});
-  model.loss_and_gradients(p, load_batch(p, builder.finish(0)), 0.1, nullptr);
+  model.loss_and_gradients(p, load_batch(p, builder.finish(0)), {.smoothing = 0.1}, nullptr);
   EXPECT_EQ(measuring.high_water(), m.arena.high_water());
 }
 

@@ -29,8 +29,8 @@ GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp, const Do
     sync.begin();
     const Block block = block_of(file, static_cast<size_t>(mesh.dp().rank()), static_cast<size_t>(dp), pair_weights);
     Pass p = m.pass(block.index, /*training=*/true, /*loss_scale=*/1 / target_weight);
-    const BlockLoss loss =
-        sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), file.number("smoothing"), &sync));
+    const BlockLoss loss = sum_of(
+        m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = file.number("smoothing")}, &sync));
     sync.wait();
     const BlockLoss sum{.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)};
     auto gradients = gather(m.ctx, m.params, mesh.tp(), /*gradients=*/true);

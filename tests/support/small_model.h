@@ -133,6 +133,7 @@ inline constexpr uint64_t kSmallModelSeed = 5;  // of the initial values below
 struct StepOptions {
   DType storage = DType::f32;
   bool sequence = false, recompute = false;
+  LossOptions consistency = {};  // without smoothing
 };
 
 // Loss scale of a step in f16, so that its gradients are not subnormal.
@@ -150,11 +151,13 @@ inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block
   const size_t share = blocks.size() / static_cast<size_t>(mesh.dp().size());
   const size_t first = share * static_cast<size_t>(mesh.dp().rank());
   const double loss_scale = loss_scale_of(options.storage);
+  LossOptions loss_options = options.consistency;
+  loss_options.smoothing = smoothing;
   const LossTotal total(m.ctx.device());
   for (size_t i = first; i < first + share; ++i) {
     Pass p = m.pass(blocks[i].index, /*training=*/true, loss_scale / weight);
     p.sequence = options.sequence, p.recompute = options.recompute;
-    total.add(m.ctx, m.model->loss_and_gradients(p, load_batch(p, blocks[i]), smoothing,
+    total.add(m.ctx, m.model->loss_and_gradients(p, load_batch(p, blocks[i]), loss_options,
                                                  i + 1 == first + share ? &sync : nullptr));
   }
   sync.wait();

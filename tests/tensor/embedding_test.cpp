@@ -75,6 +75,30 @@ TEST(Embedding, BackwardIsTheSameOnAnyNumberOfThreads) {
   });
 }
 
+TEST(Embedding, OfACutRowIsZeroAndHasNoGradient) {
+  Workspace w;
+  constexpr int64_t kRows = 4000, kWidth = 3;
+  const Dropout cut{
+      .rate = 0.2f, .seed = 3, .purpose = 9, .row_stride = 1, .block_stride = kRows, .scalars = &kTestScalars};
+  std::vector<int32_t> ids, kept;
+  for (int32_t i = 0; i < kRows; ++i) {
+    ids.push_back(i % 7);
+    kept.push_back(cut.mask().keeps(cut.mask().index(i, 0)) ? i % 7 : -1);
+  }
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(kept, -1)), 0.2 * kRows, 4 * std::sqrt(0.16 * kRows));
+
+  const Tensor table = w.random({7, kWidth}), d_y = w.random({kRows, kWidth});
+  const Tensor got = w.nans({kRows, kWidth}), want = w.nans({kRows, kWidth});
+  ops::embedding_forward(w.ctx, {.ids = w.ints(ids), .table = table, .scale = 3, .y = got, .cut = cut});
+  ops::embedding_forward(w.ctx, {.ids = w.ints(kept), .table = table, .scale = 3, .y = want});
+  EXPECT_EQ(values(got), values(want));
+
+  const Tensor d_table = w.zeros({7, kWidth}), d_kept = w.zeros({7, kWidth});
+  ops::embedding_backward(w.ctx, {.sorted = w.sorted(ids), .d_y = d_y, .d_table = d_table, .cut = cut});
+  ops::embedding_backward(w.ctx, {.sorted = w.sorted(kept), .d_y = d_y, .d_table = d_kept});
+  expect_close(d_table, to_doubles(d_kept), tolerance(kRows));
+}
+
 TEST(AddPositions, AddsTheTablesRowThenDrops) {
   Workspace w;
   for (int64_t width : {1, 5, 300}) {

@@ -85,7 +85,8 @@ NamedSeconds phases_of(const OpTrace& trace, double seconds) {
     named(phases, phase) += call.end - before;
     rest -= call.end - before;
     before = call.end;
-    if (std::strcmp(call.name, "cross_entropy") == 0) phase = "backward";
+    if (std::strcmp(call.name, "cross_entropy") == 0 || std::strcmp(call.name, "consistency_loss") == 0)
+      phase = "backward";
   }
   named(phases, "optimizer") += rest;
   return phases;

@@ -164,8 +164,9 @@ struct Work {
     for (const Op& op : ops.block) {
       const auto kind = is_tp_collective(op.name) ? TimedKind::tp : TimedKind::compute;
       block.push_back({.kind = kind, .seconds = times.seconds(op)});
-      in_forward = in_forward && op.name != std::string_view("cross_entropy");
-      if (in_forward) forward += block.back().seconds;
+      in_forward = in_forward && op.name != std::string_view("cross_entropy") &&
+                   op.name != std::string_view("consistency_stats");
+      if (in_forward) forward += block.back().seconds / c.train.loss_options().num_passes();
     }
   }
 

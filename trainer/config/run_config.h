@@ -10,6 +10,7 @@
 
 #include "data/batch_config.h"
 #include "model/config.h"
+#include "model/loss_options.h"
 #include "parallel/mesh.h"
 #include "parallel/placement/rank_device.h"
 #include "trainer/metrics/bleu.h"
@@ -89,6 +90,8 @@ struct TrainConfig {
   double minutes = 0;
   uint64_t seed = 1;
   double label_smoothing = 0.1;
+  Consistency consistency = Consistency::none;
+  double consistency_weight = 0, consistency_rate = 0;
   std::string epochs, output, init;
   int64_t tokens = 0;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
@@ -116,6 +119,10 @@ struct TrainConfig {
   bool fresh = false;
   bool allow_changes = false;
 
+  LossOptions loss_options() const {  // REQUIRES: resolved options
+    return {label_smoothing, consistency, consistency_weight, consistency_rate};
+  }
+
   template <typename V>
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
@@ -131,6 +138,14 @@ struct TrainConfig {
     v("seed", seed, "seed of the initial weights, the order of the training pairs, and dropout", OnResume::order);
     v("label_smoothing", label_smoothing,
       "label smoothing e: the correct token gets probability 1 - e, and all other vocabulary entries share e equally",
+      OnResume::retrains);
+    v("consistency", consistency,
+      "train on each block twice, and add the divergence between both predictions to the loss, which helps if there is "
+      "little text: simcut (the second pass lacks some tokens), rdrop (it has other dropout masks), or none",
+      OnResume::retrains);
+    v("consistency_weight", consistency_weight, "weight of the divergence in the loss; 0 = 3 for simcut, 5 for rdrop",
+      OnResume::retrains);
+    v("consistency_rate", consistency_rate, "simcut: share of the tokens that the second pass lacks; 0 = 0.05",
       OnResume::retrains);
     v("output", output,
       "folder for the run's config, log and checkpoints; a run that is already in this folder resumes");

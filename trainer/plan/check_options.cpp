@@ -1,6 +1,9 @@
 // trainer/plan/check_options.cpp: checks that options are in range, and that they do not contradict each other.
 #include "trainer/plan/check_options.h"
 
+#include <algorithm>
+#include <array>
+
 #include "tensor/error.h"
 #include "trainer/inference/translator.h"
 #include "trainer/plan/update_options.h"
@@ -34,10 +37,32 @@ void check_length(const TrainConfig& t) {
   if (t.steps != 0) refuse("steps", t.steps, "epochs", t.epochs);
 }
 
+void check_consistency(const RunConfig& c) {
+  const TrainConfig& t = c.train;
+  require_at_least(t.consistency_weight, 0.0, "train.consistency_weight");
+  require_fraction(t.consistency_rate, "train.consistency_rate");
+  if (t.consistency == Consistency::none && t.consistency_weight > 0)
+    fail(ErrorKind::usage, fmt::format("train.consistency_weight = {} has no effect without train.consistency: set it "
+                                       "to simcut or rdrop, or leave out the weight",
+                                       t.consistency_weight));
+  if (t.consistency != Consistency::simcut && t.consistency_rate > 0)
+    fail(ErrorKind::usage, fmt::format("train.consistency_rate = {} applies only to train.consistency = simcut: leave "
+                                       "out the rate",
+                                       t.consistency_rate));
+  const ModelConfig& m = c.model;
+  const std::array rates{m.dropout_embedding, m.dropout_residual, m.dropout_attention, m.dropout_feed_forward};
+  const auto drops = [&](double rate) { return (rate < 0 ? m.dropout : rate) > 0; };
+  if (t.consistency == Consistency::rdrop && std::ranges::none_of(rates, drops))
+    fail(ErrorKind::usage,
+         "train.consistency = rdrop compares passes with different dropout, but every rate of dropout "
+         "is 0: set model.dropout");
+}
+
 void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
   check_length(c.train);
   require_at_least(c.train.minutes, 0.0, "train.minutes");
   require_fraction(c.train.label_smoothing, "train.label_smoothing");
+  check_consistency(c);
   require_at_least<int64_t>(c.train.validate_every, 0, "train.validate_every");
   require_at_least<int64_t>(c.train.save_every, 0, "train.save_every");
   require_at_least<int64_t>(c.train.log_every, 1, "train.log_every");

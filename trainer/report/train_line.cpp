@@ -20,6 +20,7 @@ std::string train_line(const TrainStatus& s, size_t width) {
       {8, s.data},
       {0, fmt::format("loss {:.4f}", s.loss)},
       {5, fmt::format("nll {:.4f}", s.nll)},
+      {5, s.divergence > 0 ? fmt::format("div {:.4f}", s.divergence) : ""},
       {1, fmt::format("ppl {}", format_perplexity(s.nll))},
       {2, fmt::format("lr {:.2e}", s.lr)},
       {4, fmt::format("grad {:.3f}", s.grad_norm)},

@@ -11,6 +11,7 @@ struct TrainStatus {
   std::string data;                   // stage and epochs, if there are stages or a mix; otherwise empty
   double fraction = 0;                // progress of the whole run, by steps or by minutes, whichever ends first
   double loss = 0, nll = 0, lr = 0, grad_norm = 0;
+  double divergence = 0;                                              // part of the loss (train.consistency); 0: none
   double source_tokens_per_second = 0, target_tokens_per_second = 0;  // real tokens, all ranks
   double fill = 0;                                                    // share of rows that contain tokens, 0 to 1
   double mfu = 0;                                                     // model FLOP utilization, 0 to 1; 0: unknown

@@ -177,6 +177,7 @@ nlohmann::ordered_json RunLog::step_record(const StepReport& r, const RunSoFar& 
                                 {"target_tokens", t.target_tokens},
                                 {"seconds", r.seconds},
                                 {"fill", t.fill(config_.batch)}};
+  if (config_.train.consistency != Consistency::none) record["divergence"] = r.divergence();
   if (t.target_weight != static_cast<double>(t.target_tokens)) record["target_weight"] = t.target_weight;
   if (limits_.flops > 0) record["mfu"] = to_four_digits(t.flops / r.seconds / limits_.flops);
   if (limits_.seconds > 0) record["roofline"] = to_four_digits(limits_.seconds / r.seconds);
@@ -210,6 +211,7 @@ TrainStatus RunLog::status_of(const StepReport& r, const RunSoFar& run) const {
           .nll = r.nll(),
           .lr = r.lr,
           .grad_norm = r.grad_norm,
+          .divergence = r.divergence(),
           .source_tokens_per_second = throughput_.source_tokens_per_second(),
           .target_tokens_per_second = throughput_.target_tokens_per_second(),
           .fill = r.totals.fill(config_.batch),

@@ -34,7 +34,7 @@ class DryStep {
   }
   void block(const DeviceBatch& batch, GradSync* sync) {
     const ArenaScope scope(arena_);
-    sums_.add(pass_->ctx, replica_.model.loss_and_gradients(*pass_, batch, config_.train.label_smoothing, sync));
+    sums_.add(pass_->ctx, replica_.model.loss_and_gradients(*pass_, batch, config_.train.loss_options(), sync));
   }
   void last_block(const DeviceBatch& batch) {
     GradSync sync(pass_->ctx, *replica_.dp, replica_.params.grads(), replica_.optimizer.shard());

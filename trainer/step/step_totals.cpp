@@ -96,11 +96,13 @@ int64_t bytes_of_totals() {
 void StepSums::add(Context& ctx, const RowLoss& of_block) const {
   ops::sum(ctx, {.x = of_block.loss, .y = loss()});
   ops::sum(ctx, {.x = of_block.nll, .y = nll()});
+  if (!of_block.divergence.empty()) ops::sum(ctx, {.x = of_block.divergence, .y = divergence()});
 }
 
 void StepSums::read(Context& ctx, StepTotals& into) const {
   const std::vector<double> sums = sums_.read(ctx);
   into.loss = sums[0], into.nll = sums[1], into.split_squares = sums[2], into.whole_squares = sums[3];
+  into.divergence = sums[4];
   into.not_finite = !std::isfinite(into.gradient_square());
 }
 

@@ -18,6 +18,7 @@ namespace weft {
 
 struct StepTotals {                              // of one rank before exchange_totals(), of all ranks after it
   double loss = 0, nll = 0;                      // weighted sums over target tokens in nats; `loss` is smoothed
+  double divergence = 0;                         // the part of `loss` that compares two passes (model/consistency.h)
   int64_t pairs = 0;                             // pairs in the blocks
   int64_t source_tokens = 0, target_tokens = 0;  // without padding
   double target_weight = 0;                      // sum of the target tokens' weights (default 1)
@@ -50,6 +51,7 @@ template <typename Totals, typename V>
 void for_each_total(Totals& t, V&& v) {
   v.sum(t.loss, TotalOf::blocks);
   v.sum(t.nll, TotalOf::blocks);
+  v.sum(t.divergence, TotalOf::blocks);
   v.sum(t.pairs, TotalOf::blocks);
   v.sum(t.source_tokens, TotalOf::blocks);
   v.sum(t.target_tokens, TotalOf::blocks);
@@ -81,12 +83,13 @@ int64_t bytes_of_totals();  // bytes that a rank sends, without the totals per c
 // Sums that a rank's device accumulates over a step.
 class StepSums {
  public:
-  explicit StepSums(Device device) : sums_(4, device) {}
+  explicit StepSums(Device device) : sums_(5, device) {}
   void clear(Context& ctx) const { sums_.clear(ctx); }
   Tensor loss() const { return sums_[0]; }
   Tensor nll() const { return sums_[1]; }
   Tensor split_squares() const { return sums_[2]; }
   Tensor whole_squares() const { return sums_[3]; }
+  Tensor divergence() const { return sums_[4]; }
   void add(Context& ctx, const RowLoss& of_block) const;
   void read(Context& ctx, StepTotals& into) const;  // waits for the device
 

@@ -32,6 +32,7 @@ class Model(nn.Module):
     def __init__(self, c):
         super().__init__()
         self.c = c
+        self.kept_tokens, self.dropout = {}, {}  # for each side, factors of the embeddings, before and after positions
         width = c["width"]
         self.source_embedding = nn.Embedding(c["source_vocabulary"], width)
         self.target_embedding = nn.Embedding(c["target_vocabulary"], width)
@@ -46,15 +47,17 @@ class Model(nn.Module):
         if c["tying"] == "all":
             self.source_embedding.weight = self.target_embedding.weight
 
-    def embed(self, table, ids):
-        return table(ids) * math.sqrt(self.c["width"]) + sinusoids(ids.shape[1], self.c["width"])
+    def embed(self, side, ids):
+        width, table = self.c["width"], getattr(self, side + "_embedding")
+        x = table(ids) * math.sqrt(width) * self.kept_tokens.get(side, 1) + sinusoids(ids.shape[1], width)
+        return x * self.dropout.get(side, 1)
 
     def forward(self, batch):
         source = padded([s + [EOS] for s, _ in batch], PAD)
         target_in = padded([[BOS] + t for _, t in batch], PAD)
         source_padding = padded([[False] * (len(s) + 1) for s, _ in batch], True)
-        memory = self.encoder(self.embed(self.source_embedding, source), src_key_padding_mask=source_padding)
-        hidden = self.decoder(self.embed(self.target_embedding, target_in), memory,
+        memory = self.encoder(self.embed("source", source), src_key_padding_mask=source_padding)
+        hidden = self.decoder(self.embed("target", target_in), memory,
                               tgt_mask=causal_mask(target_in.shape[1]), memory_key_padding_mask=source_padding)
         return memory, hidden, self.output(hidden)
 

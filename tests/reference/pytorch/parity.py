@@ -169,6 +169,83 @@ def write_weighted_pairs():
         write(group, "nll", [nll.item()])
 
 
+def philox(seed, group, step, purpose):
+    """Four words of Philox 4x32-10 (Salmon et al. 2011), as in tensor/random.h."""
+    counter, key = [group & 0xFFFFFFFF, group >> 32, step, purpose], [seed & 0xFFFFFFFF, seed >> 32]
+    for _ in range(10):
+        first, second = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [second >> 32 ^ counter[1] ^ key[0], second & 0xFFFFFFFF, first >> 32 ^ counter[3] ^ key[1],
+                   first & 0xFFFFFFFF]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return counter
+
+
+def purpose_of(name):  # 32-bit FNV-1a
+    value = 2166136261
+    for c in name.encode():
+        value = (value ^ c) * 16777619 & 0xFFFFFFFF
+    return value
+
+
+def kept(seed, purpose, lengths, width, rate):
+    """1 for each element of block 0 that dropout keeps in step 3, otherwise 0. Weft lays the sentences end to end, and
+    eight elements share the words of a group."""
+    threshold = round(rate * 65536)
+
+    def bits(index):
+        return philox(seed, index // 8, 3, purpose_of(purpose))[index % 8 // 2] >> 16 * (index % 2) & 0xFFFF
+
+    elements = [float(bits(i) >= threshold) for i in range(sum(lengths) * width)]
+    rows = torch.tensor(elements, dtype=torch.float64).reshape(-1, width).split(lengths)
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+def divergence(p, q):  # KL(p || q) of each row of logits
+    p, q = F.log_softmax(p, dim=-1), F.log_softmax(q, dim=-1)
+    return (p.exp() * (p - q)).sum(dim=-1)
+
+
+def write_consistency():
+    """Losses of two passes, simcut and rdrop of docs/model.md, for block 0 and step 3 of a run with seed 7. The weights
+    are not the defaults."""
+    batch, seed, rate = BATCHES[0], 7, 0.25
+    words = philox(seed, 0, 0, purpose_of("consistency"))
+    seeds = [seed, words[1] << 32 | words[0]]  # of the first and the second pass
+    lengths = dict(source=[len(s) + 1 for s, _ in batch], target=[len(t) + 1 for _, t in batch])
+    targets = padded([t + [EOS] for _, t in batch], IGNORED).flatten()
+    real = targets != IGNORED
+    c = full_config(CASES["pre_relu"])
+    with open_file("consistency.h5") as file:
+        for kind, weight in (("simcut", 2.0), ("rdrop", 3.0)):
+            model = Model(c)
+            draw_weights(model, 70)
+            logits = []
+            for i in range(2):
+                for side in ("source", "target"):
+                    if kind == "rdrop":
+                        mask = kept(seeds[i], f"{side}_embedding.dropout", lengths[side], c["width"], rate)
+                        model.dropout[side] = mask / (1 - rate)
+                    elif i == 1:
+                        model.kept_tokens[side] = kept(seeds[1], f"{side}_embedding.cut", lengths[side], 1, rate)
+                logits.append(model(batch)[2].flatten(0, 1)[real])
+            p, q = logits
+            entropies = [smoothed_cross_entropy(x, targets[real], SMOOTHING) for x in logits]
+            nlls = [F.cross_entropy(x, targets[real], reduction="sum") for x in logits]
+            if kind == "simcut":
+                extra, loss, nll = weight * divergence(p, q).sum(), entropies[0], nlls[0]
+            else:
+                extra = weight / 4 * (divergence(p, q) + divergence(q, p)).sum()
+                loss, nll = sum(entropies) / 2, sum(nlls) / 2
+            ((loss + extra) / num_target_tokens(batch)).backward()
+            group = file.create_group(kind)
+            write_attributes(group, c | dict(smoothing=SMOOTHING, consistency=kind, weight=weight, rate=rate,
+                                             dropout_embedding=rate if kind == "rdrop" else 0.0))
+            write_batch(group, batch)
+            write_parameters(group, {"": model}, weights=lambda p: p, gradients=lambda p: p.grad)
+            for name, value in (("loss", loss + extra), ("nll", nll), ("divergence", extra)):
+                write(group, name, [value.item()])  # sums over the target tokens
+
+
 def write_layers():
     """One layer of width 4, 2 heads, feed-forward 8: small enough to follow by hand."""
     width, source_lengths, target_lengths = 4, [3, 2], [2, 4]
@@ -289,6 +366,7 @@ if __name__ == "__main__":
     write_transformers()
     write_variants()
     write_weighted_pairs()
+    write_consistency()
     write_layers()
     write_training()
     write_formulas()

@@ -1,6 +1,6 @@
-// tensor/cuda/cross_entropy.cu: computes softmax statistics of rows of logits, and from them loss and gradient. One
-// block processes a row. Its threads keep logits in registers, so a row is read once and written once. Rows that do not
-// fit into registers, or are not aligned, are read again from the cache.
+// tensor/cuda/loss/cross_entropy.cu: computes softmax statistics of rows of logits, and from them loss and gradient.
+// One block processes a row. Its threads keep logits in registers, so a row is read once and written once. Rows that do
+// not fit into registers, or are not aligned, are read again from the cache.
 #include <cstring>
 #include <limits>
 #include <type_traits>

@@ -1,4 +1,4 @@
-// tests/tensor/cross_entropy_test.cpp: loss and gradient over whole and split vocabularies, compared with
+// tests/tensor/loss/cross_entropy_test.cpp: loss and gradient over whole and split vocabularies, compared with
 // double.
 #include "tests/tensor/workspace.h"
 
