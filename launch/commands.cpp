@@ -25,6 +25,7 @@ constexpr Command kCommands[] = {
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},
     {"inspect model", "show a model's layers, parameters, FLOPs and memory", run_inspect_model, false},
     {"watch", "show the progress, curves and validations of a run while it trains", run_watch, false},
+    {"audit", "find lines of test sets, and faulty pairs, in a training text", run_audit, false},
     {"verify", "check corpora, checkpoints and runs for damage", run_verify, false},
     {"bench", "measure training speed: matrix products, parts of a step, tokens/s, all-reduce", run_bench, true},
     {"plan", "predict memory, time and efficiency of a run on a cluster, for each dp x tp grid", run_plan, false},

@@ -46,6 +46,7 @@ int run_bleu(const CommandContext&);
 int run_inspect(const CommandContext&);
 int run_inspect_model(const CommandContext&);
 int run_watch(const CommandContext&);
+int run_audit(const CommandContext&);
 int run_verify(const CommandContext&);
 int run_bench(const CommandContext&);
 int run_plan(const CommandContext&);

@@ -19,6 +19,7 @@
 #include "data/sha256.h"
 #include "data/shards/shard.h"
 #include "data/tags.h"
+#include "data/text/line_list.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -115,12 +116,13 @@ ScannedText scan_text(const PackOptions& options, const PackFolder& folder, cons
     tags.check(pair);
     if (finder) finder->add(pair);
     if (!train) return;
-    const std::optional<Fault> fault = filter.of_text(pair);
+    const std::optional<Fault> fault = filter.of_text(pair, number);
     if (fault && *fault != Fault::empty) return;  // if one side is empty, the tokenizer still learns from the other
     cases.any() ? sample(cases.of(pair, number)) : sample(pair);
   };
   found.num_lines =
       scan_pairs(options.text, look_at, [&](int64_t done, int64_t total) { progress("checking", done, total); });
+  if (!options.filter.without.empty()) require_list_of(options.filter.without, found.num_lines);
   if (finder) found.duplicates = finder->finish();
   return found;
 }

@@ -1,12 +1,11 @@
 // data/packing/pair_encoder.cpp: encodes chunks of lines in parallel tasks, and takes the results in order.
 #include "data/packing/pair_encoder.h"
 
-#include <deque>
-#include <future>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "data/ordered_tasks.h"
 #include "data/packing/document_joiner.h"
 #include "data/tags.h"
 #include "data/text/unicode.h"
@@ -122,7 +121,7 @@ class ChunkEncoder {
   }
 
   std::optional<Fault> fault_of_text(const TextPair& text, int64_t number) const {
-    if (const std::optional<Fault> fault = filter_.of_text(text)) return fault;
+    if (const std::optional<Fault> fault = filter_.of_text(text, number)) return fault;
     if (!options_.duplicates.empty() && options_.duplicates[static_cast<size_t>(number)]) return Fault::duplicate;
     return std::nullopt;
   }
@@ -244,25 +243,20 @@ EncodeCounts encode_pairs(const EncodeOptions& options, const Tokenizer& source,
   PairText text(options.text);
   const ChunkEncoder encoder(options, source, target);
   ChunkSink encoded(options, source, target, sink);
-  std::deque<std::future<EncodedChunk>> in_flight;  // oldest first; the destructor waits for the task
-  const auto take_oldest = [&] {
-    EncodedChunk chunk = in_flight.front().get();
-    in_flight.pop_front();
-    encoded.take(std::move(chunk));
-    done(encoded.counts().read);
-  };
-  // One task more than threads keeps the cores busy while this thread reads chunks and passes pairs on.
-  const size_t most = static_cast<size_t>(options.threads) + (options.threads > 1 ? 1 : 0);
   TextPair last;
-  for (;;) {
-    Chunk chunk = read_chunk(text, last);
-    if (chunk.pairs.empty()) break;
-    if (options.variants != nullptr) last = chunk.pairs.back();
-    if (in_flight.size() == most) take_oldest();
-    in_flight.push_back(
-        std::async(std::launch::async, [&encoder, chunk = std::move(chunk)] { return encoder.encode(chunk); }));
-  }
-  while (!in_flight.empty()) take_oldest();
+  run_in_order(
+      options.threads,
+      [&]() -> std::optional<Chunk> {
+        Chunk chunk = read_chunk(text, last);
+        if (chunk.pairs.empty()) return std::nullopt;
+        if (options.variants != nullptr) last = chunk.pairs.back();
+        return chunk;
+      },
+      [&](const Chunk& chunk) { return encoder.encode(chunk); },
+      [&](EncodedChunk chunk) {
+        encoded.take(std::move(chunk));
+        done(encoded.counts().read);
+      });
   return encoded.finish();
 }
 

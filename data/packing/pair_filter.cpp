@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/text/invisible.h"
+#include "data/text/line_list.h"
 #include "data/text/split.h"
 #include "data/text/text_reader.h"
 #include "data/text/unicode.h"
@@ -27,6 +28,8 @@ using O = FilterOptions;
 // The filters are in the order of Fault.
 constexpr Filter kFilters[] = {
     {Fault::empty, [](const O&) { return true; }, [](const O&) { return std::string("a side is empty"); }},
+    {Fault::listed, [](const O& o) { return !o.without.empty(); },
+     [](const O&) { return std::string("listed in the file of --without"); }},
     {Fault::identical, [](const O& o) { return o.drop_identical; },
      [](const O&) { return std::string("both sides are equal"); }},
     {Fault::excluded, [](const O& o) { return !o.exclude.empty(); },
@@ -89,6 +92,7 @@ std::string description(Fault fault, const FilterOptions& o) {
 PairFilter::PairFilter(const FilterOptions& options) : options_(options) {
   if (!options.source_script.empty()) source_.emplace(options.source_script, "--source-script");
   if (!options.target_script.empty()) target_.emplace(options.target_script, "--target-script");
+  if (!options.without.empty()) listed_ = read_line_list(options.without).numbers;
   if (options.exclude.empty()) return;
   for (const std::string& file : split_at_commas(options.exclude)) {
     TextReader lines(file);
@@ -96,8 +100,9 @@ PairFilter::PairFilter(const FilterOptions& options) : options_(options) {
   }
 }
 
-std::optional<Fault> PairFilter::of_text(const TextPair& pair) const {
+std::optional<Fault> PairFilter::of_text(const TextPair& pair, int64_t number) const {
   if (is_blank(pair.source) || is_blank(pair.target)) return Fault::empty;
+  if (listed_.contains(number)) return Fault::listed;
   if (options_.drop_identical && trim(pair.source) == trim(pair.target)) return Fault::identical;
   if (!excluded_.empty() && (is_excluded(pair.source) || is_excluded(pair.target))) return Fault::excluded;
   if (source_ && source_->foreign_share(pair.source) > options_.max_foreign) return Fault::source_script;

@@ -23,6 +23,7 @@ constexpr EnumNames<OverLong, 2> enum_names(OverLong) { return {{{"drop", OverLo
 // A pair is counted under the first fault that applies, in this order.
 enum class Fault : uint8_t {
   empty,
+  listed,
   identical,
   excluded,
   source_script,
@@ -38,6 +39,7 @@ inline constexpr size_t kNumFaults = static_cast<size_t>(Fault::ratio) + 1;
 struct FilterOptions {
   bool drop_identical = false, drop_duplicates = false;
   std::string exclude;                       // files of lines that no side may equal, separated by commas
+  std::string without;                       // file of line numbers (data/text/line_list.h)
   int64_t min_length = 1, max_length = 250;  // tokens per side
   OverLong over_long = OverLong::drop;
   double max_ratio = 0;                      // max tokens of the longer side per token of the shorter side; 0: any
@@ -56,6 +58,8 @@ struct FilterOptions {
     v("drop-duplicates", drop_duplicates, "drop pairs that equal an earlier pair");
     v("exclude", exclude,
       "drop pairs with a side that equals a line of these files, such as test sets; separated by commas");
+    v("without", without,
+      "drop the lines whose numbers this file lists, one per line, as `weft audit --drop FILE` writes it");
     v("source-script", source_script,
       "Unicode script of the source, such as Latin or Han+Hiragana+Katakana; drop pairs in other scripts");
     v("target-script", target_script, "Unicode script of the target; drop pairs in other scripts");
@@ -71,13 +75,14 @@ std::string description(Fault fault, const FilterOptions& options);  // "a side 
 class PairFilter {  // finds all faults but duplicates (data/packing/duplicates.h)
  public:
   explicit PairFilter(const FilterOptions& options);
-  std::optional<Fault> of_text(const TextPair& pair) const;
+  std::optional<Fault> of_text(const TextPair& pair, int64_t number) const;  // number: of the line, from 0
   std::optional<Fault> of_tokens(const PairIds& pair) const;
 
  private:
   bool is_excluded(const std::string& side) const { return excluded_.contains(std::string(trim(side))); }
 
   FilterOptions options_;
+  std::unordered_set<int64_t> listed_;        // line numbers, from 0
   std::unordered_set<std::string> excluded_;  // lines without white space at the ends
   std::optional<ScriptSet> source_, target_;
 };

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "data/text/decompressors.h"
+#include "data/text/decompressors/decompressors.h"
 #include "tensor/error.h"
 
 namespace weft {

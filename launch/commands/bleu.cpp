@@ -4,8 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "data/audit/audit.h"
+#include "data/shards/manifest.h"
 #include "launch/commands.h"
 #include "launch/options/bleu_options.h"
+#include "launch/reports/audit_report.h"
 #include "launch/reports/bleu_report.h"
 #include "launch/reports/metric.h"
 #include "launch/reports/scored_lines.h"
@@ -95,6 +98,8 @@ int run_bleu(const CommandContext& context) {
   if (!parse_bleu_options(context.args, r)) return 0;
   require_tokenizer(r.bleu.tokenizer);
   const ScoredTexts set = read(r);
+  for (const std::string& folder : r.corpora) read_manifest(folder);  // fails unless it is a corpus
+  warn_of_leaks(r.reference_files.front(), {"", digest_of(set.references[0])}, r.corpora);
   r.bleu.tokenizer = chosen_tokenizer(r.bleu.tokenizer, set.references[0]);
   if (r.sentence_level) {
     print_sentences(set, r);

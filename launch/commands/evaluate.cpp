@@ -9,17 +9,21 @@
 #include <string>
 
 #include "data/atomic_file.h"
+#include "data/audit/audit.h"
 #include "data/create_folder.h"
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/decode_options.h"
 #include "launch/options/options.h"
 #include "launch/options/tag_options.h"
+#include "launch/reports/audit_report.h"
+#include "launch/reports/metric.h"
 #include "launch/reports/scored_lines.h"
 #include "tensor/error.h"
 #include "trainer/display/progress.h"
 #include "trainer/inference/document_translator.h"
 #include "trainer/inference/evaluate.h"
+#include "trainer/stages/stages.h"
 
 namespace weft {
 namespace {
@@ -33,7 +37,7 @@ struct EvaluateRequest {
   TagRequest tags;
   int64_t documents = 0;
   int64_t samples = 0;
-  bool json = false;
+  bool json = false, confidence = false;
 };
 
 struct TestSet {
@@ -41,6 +45,8 @@ struct TestSet {
   std::vector<std::string> sources, references, translations;
   TranslationScore score;
   int64_t num_cut = 0;  // sources that were cut because they were too long for the model
+  int64_t leaked = 0;   // lines that an audit found in the training text
+  std::optional<Interval> bleu_interval, chrf_interval;
 };
 
 bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& options) {
@@ -50,6 +56,7 @@ bool parse(const std::vector<std::string>& args, EvaluateRequest& r, Options& op
   options.add("name", r.names, "name of a set; the n-th name belongs to the n-th source; default: the file's name");
   options.add("output", r.output, "folder for the translations, with one file NAME.txt per set");
   options.add("samples", r.samples, "number of translations per set to show with their sources and references");
+  options.add("confidence", r.confidence, "print the 95 % bootstrap confidence interval of each score");
   options.add("json", r.json, "print one JSON object instead of text");
   r.tags.add_to(options);
   options.add("documents", r.documents,
@@ -133,6 +140,10 @@ nlohmann::ordered_json to_json(const TestSet& set, int64_t num_samples) {
                               {"reference_length", b.stats.reference_length},
                               {"chrf", set.score.chrf.score},
                               {"chrf_signature", set.score.chrf.signature}};
+  if (set.leaked > 0) json["lines_in_training_text"] = set.leaked;
+  for (const auto& [name, interval] :
+       {std::pair{"bleu_confidence", set.bleu_interval}, {"chrf_confidence", set.chrf_interval}})
+    if (interval) json[name] = {{"mean", interval->mean}, {"half_width", interval->half_width}};
   for (const size_t i : sample_indices(set, num_samples))
     json["samples"].push_back({{"line", i + 1},
                                {"source", set.sources[i]},
@@ -150,11 +161,16 @@ void print_samples(const TestSet& set, int64_t count) {
 void print_text(const std::vector<TestSet>& sets, const LoadedModel& model, int64_t samples) {
   size_t width = 4;
   for (const TestSet& set : sets) width = std::max(width, set.name.size());
-  fmt::print("{}, step {}\n\n{:<{}} {:>9} {:>6} {:>6}\n", model.folder(), model.step(), "set", width, "sentences",
-             "BLEU", "chrF2");
+  const int score_width = sets.front().bleu_interval ? 13 : 6;
+  fmt::print("{}, step {}\n\n{:<{}} {:>9} {:>{}} {:>{}}\n", model.folder(), model.step(), "set", width, "sentences",
+             "BLEU", score_width, "chrF2", score_width);
+  const auto text = [](double score, const std::optional<Interval>& interval) {
+    return interval ? fmt::format("{:.2f} ± {:.2f}", score, interval->half_width) : fmt::format("{:.2f}", score);
+  };
   for (const TestSet& set : sets)
-    fmt::print("{:<{}} {:>9} {:>6.2f} {:>6.2f}\n", set.name, width, set.score.sentences, set.score.bleu.score,
-               set.score.chrf.score);
+    fmt::print("{:<{}} {:>9} {:>{}} {:>{}}\n", set.name, width, set.score.sentences,
+               text(set.score.bleu.score, set.bleu_interval), score_width,
+               text(set.score.chrf.score, set.chrf_interval), score_width);
   for (const TestSet& set : sets)
     fmt::print("\n{}\n  {}\n  {}\n", set.name, format(set.score.bleu), format(set.score.chrf));
   for (const TestSet& set : sets) print_samples(set, samples);
@@ -200,6 +216,27 @@ void translate_and_score(std::vector<TestSet>& sets, Translator& translator, con
   }
 }
 
+// As `weft bleu --confidence` computes it.
+Interval interval_of(const Metric& metric, const TestSet& set) {
+  SystemStats stats{.score = metric.score};
+  stats.systems.push_back(segment_stats(metric, set.translations, {set.references}, [] {}));
+  return bootstrap_intervals(stats, {}).front().interval.value();
+}
+
+void add_intervals(std::vector<TestSet>& sets, BleuTokenizer tokenizer) {
+  for (TestSet& set : sets) {
+    set.bleu_interval = interval_of(bleu_metric({.tokenizer = chosen_tokenizer(tokenizer, set.references)}, 1), set);
+    set.chrf_interval = interval_of(chrf_metric({}, 1), set);
+  }
+}
+
+// Looks for the test sets in the audits of the corpora on which the model was trained.
+void look_for_leaks(std::vector<TestSet>& sets, const RunConfig& config) {
+  const std::vector<std::string> folders = training_folders(parse_stages(config));
+  for (TestSet& set : sets)
+    set.leaked = warn_of_leaks(set.name, {digest_of(set.sources), digest_of(set.references)}, folders);
+}
+
 void print_cut_lines(const std::vector<TestSet>& sets, const Translator& translator) {
   for (const TestSet& set : sets)
     if (set.num_cut > 0)
@@ -238,6 +275,8 @@ int run_evaluate(const CommandContext& context) {
   translate_and_score(sets, translator, request, request.model.quiet || !is_main_rank);
   if (!is_main_rank) return 0;
   print_cut_lines(sets, translator);
+  look_for_leaks(sets, config);
+  if (request.confidence) add_intervals(sets, request.tokenizer);
   if (!request.output.empty()) keep_translations(sets, request.output);
   (request.json ? print_json : print_text)(sets, model, request.samples);
   return 0;

@@ -48,6 +48,9 @@ void describe(Options& options, BleuRequest& r) {
   options.add("paired-ar-n", r.paired_ar_n, "number of trials for --paired-ar");
   options.add("seed", r.seed, "random seed of --confidence, --paired-bs and --paired-ar");
   options.add("width", r.width, "number of digits after the decimal point");
+  options.add("corpus", r.corpora,
+              "packed corpus on which the systems were trained; a warning tells if its audit found lines of the first "
+              "reference in it (weft audit); repeat for more corpora");
   options.add("json", r.json,
               "print one JSON object with unrounded numbers; with --sentence-level, one per line and sentence");
   options.add("quiet", r.quiet, "print no progress");

@@ -17,6 +17,7 @@ struct BleuRequest {
   ChrfOptions chrf;
   TerOptions ter;
   std::vector<std::string> reference_files, hypothesis_files;
+  std::vector<std::string> corpora;       // on which the systems were trained
   std::vector<std::string> metric_lists;  // as on the command line
   std::vector<std::string> metrics;       // bleu, chrf, ter: each at most once, in the given order
   double smooth_value = 0;

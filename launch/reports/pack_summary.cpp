@@ -5,23 +5,12 @@
 
 #include <algorithm>
 
-#include "data/text/unicode.h"
+#include "launch/reports/shown_line.h"
 #include "tensor/error.h"
 #include "trainer/display/units.h"
 
 namespace weft {
 namespace {
-
-// Replaces control characters and line breaks with spaces, because a terminal would execute them.
-std::string shown_line(std::string_view text) {
-  std::string line;
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint c = code_point_at(text, i);
-    append_utf8(line, is_control_or_line_break(c.value) ? U' ' : c.value);
-    i += static_cast<size_t>(c.num_bytes);
-  }
-  return line;
-}
 
 std::string share(int64_t part, int64_t whole) {
   return fmt::format("{:.3f} %", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));

@@ -43,6 +43,36 @@ filtered_text() {
   check "all others are kept" grep -Eq "pairs kept +$good " out
 }
 
+# A line of a test set in the training text: found, listed, left out, and remembered when a run is evaluated.
+audited_text() {
+  printf '%s\n' 'the committee publishes its annual report on water' 'nobody expects the old bridge to stay closed' >news.en
+  printf '%s\n' 'der Ausschuss veröffentlicht den Bericht zum Wasser' 'niemand erwartet, dass die alte Brücke zu bleibt' >news.de
+  { cat train.en && head -n 1 news.en; } >leaky.en
+  { cat train.de && echo 'eins zwei drei'; } >leaky.de
+  local text=(--source leaky.en --target leaky.de) evaluate=("$weft" evaluate --quiet --source news.en --reference news.de)
+  expect 0 "$weft" audit "${text[@]}" --against news=news.en,news.de --drop drop.txt
+  check "audit shows a line of a test set that the text repeats" has out 'line 401: repeats line 1 of news (source, exact)'
+  check "and lists it" grep -Fqx "$(printf '401\trepeats line 1 of news (source, exact)')" drop.txt
+  expect 0 "$weft" pack --quiet "${text[@]}" --output leaky --tokenizer packed
+  expect 0 "$weft" audit leaky --against news=news.en,news.de --json
+  check "it also audits a corpus" has out '"repeated": 1,'
+  expect 0 "$weft" verify leaky
+  expect 0 "$weft" train --config "$config" --data.train=leaky --train.output=leaky-run --model.width=32 --train.steps=1
+  expect 0 "${evaluate[@]}" --checkpoint leaky-run --confidence
+  check "evaluate warns" has err 'repeats 1 of 2 lines (50.0 %), so the scores may be too good'
+  check "and prints intervals" grep -qE '^news\.en +2 +[0-9.]+ ± [0-9.]+ ' out
+  expect 0 "$weft" bleu --quiet --reference news.de news.de --corpus leaky
+  check "so does bleu" has err 'news.de: the training text leaky repeats 1 of 2 lines'
+  expect 0 "$weft" pack "${text[@]}" --output leaky --overwrite --tokenizer packed --without drop.txt
+  check "pack leaves the line out" grep -Eq 'dropped, listed in the file of --without +1 ' out
+  expect 0 "${evaluate[@]}" --checkpoint leaky-run
+  check "and the audit of the old corpus no longer counts" [ ! -s err ]
+  expect 3 "$weft" pack --quiet --source train.en --target train.de --output refused --tokenizer packed --without drop.txt
+  check "a list for another text is refused" has err 'drop.txt lists lines of a text of 401 pairs, but this text has 400'
+  expect 2 "$weft" audit leaky --drop list
+  check "a corpus has no lines to list" has err '--drop lists lines of a text, but a packed corpus has none'
+}
+
 # Scores of pairs and a corpus that gets more shards.
 growing_corpus() {
   paste <(seq 400) train.en train.de | xz >pairs.tsv.xz

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "data/corpus_verifier.h"
+#include "data/shards/corpus_verifier.h"
 #include "data/loader.h"
 #include "parallel/mesh.h"
 #include "trainer/stages/stage_run.h"

@@ -11,7 +11,7 @@ namespace weft::testing {
 namespace {
 
 std::optional<Fault> fault_of(const FilterOptions& options, const char* source, const char* target) {
-  return PairFilter(options).of_text({source, target});
+  return PairFilter(options).of_text({source, target}, /*number=*/0);
 }
 std::optional<Fault> fault_of(const FilterOptions& options, size_t source, size_t target) {
   return PairFilter(options).of_tokens(

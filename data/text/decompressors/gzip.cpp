@@ -1,11 +1,11 @@
-// data/text/gzip.cpp: unpacks consecutive gzip members with zlib's inflate.
+// data/text/decompressors/gzip.cpp: unpacks consecutive gzip members with zlib's inflate.
 #include <zlib.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "data/text/decompressors.h"
+#include "data/text/decompressors/decompressors.h"
 #include "tensor/error.h"
 
 namespace weft {

@@ -1,8 +1,8 @@
-// data/text/zstd.cpp: unpacks zstd frames with libzstd, and refuses windows above 128 MiB, as zstd does by default.
+// data/text/decompressors/zstd.cpp: unpacks zstd frames with libzstd, and refuses windows above 128 MiB, as zstd does by default.
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "data/text/decompressors.h"
+#include "data/text/decompressors/decompressors.h"
 #include "tensor/error.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
-// data/corpus_verifier.cpp: verifies shards until finish() stops the thread or the thread finds damage.
-#include "data/corpus_verifier.h"
+// data/shards/corpus_verifier.cpp: verifies shards until finish() stops the thread or the thread finds damage.
+#include "data/shards/corpus_verifier.h"
 
 #include "tensor/error.h"
 

@@ -1,5 +1,5 @@
-// tests/data/corpus_verifier_test.cpp: damaged and missing shards are found before they are read.
-#include "data/corpus_verifier.h"
+// tests/data/shards/corpus_verifier_test.cpp: damaged and missing shards are found before they are read.
+#include "data/shards/corpus_verifier.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// data/text/decompressors.h: declares one decompressor per library. It is internal to data/text/.
+// data/text/decompressors/decompressors.h: declares one decompressor per library. It is internal to data/text/.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
-// data/text/xz.cpp: uses liblzma to unpack consecutive xz streams and the padding between them.
+// data/text/decompressors/xz.cpp: uses liblzma to unpack consecutive xz streams and the padding between them.
 #include <lzma.h>
 
-#include "data/text/decompressors.h"
+#include "data/text/decompressors/decompressors.h"
 #include "tensor/error.h"
 
 namespace weft {

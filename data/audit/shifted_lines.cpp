@@ -1,0 +1,74 @@
+// data/audit/shifted_lines.cpp: compares the words of sources and targets in a window at several distances.
+#include "data/audit/shifted_lines.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "data/audit/shingles.h"
+#include "data/text/split.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kEnough = 5;       // shared words that show a shift
+constexpr int64_t kTimesAsMany = 3;  // as at distance 0
+constexpr int64_t kStep = ShiftedLines::kWindow / 2;
+
+}  // namespace
+
+std::vector<uint64_t> kept_words(std::string_view normal) {
+  std::vector<uint64_t> words;
+  for (const std::string_view word : split(normal, ' ')) {
+    const bool has_digit = std::ranges::any_of(word, [](char c) { return c >= '0' && c <= '9'; });
+    if (word.size() >= (has_digit ? 2 : 5)) words.push_back(std::hash<std::string_view>()(word));
+  }
+  std::ranges::sort(words);
+  words.erase(std::ranges::unique(words).begin(), words.end());
+  return words;
+}
+
+void ShiftedLines::add(std::vector<uint64_t> source, std::vector<uint64_t> target) {
+  pairs_.push_back({std::move(source), std::move(target)});
+  ++num_pairs_;
+  if (std::ssize(pairs_) < kWindow + 2 * kMost) return;
+  check_window();
+  pairs_.erase(pairs_.begin(), pairs_.begin() + kStep);
+}
+
+void ShiftedLines::finish() {
+  if (std::ssize(pairs_) > 2 * kMost + kStep) check_window();
+}
+
+// Counts the words that sources of the window share with the targets at this distance. Words of many pairs do not
+// count.
+int64_t ShiftedLines::num_shared(int64_t distance, const std::vector<uint64_t>& frequent) const {
+  int64_t shared = 0;
+  for (int64_t i = kMost; i + kMost < std::ssize(pairs_); ++i) {
+    const std::vector<uint64_t>& source = pairs_[static_cast<size_t>(i)].source;
+    const std::vector<uint64_t>& target = pairs_[static_cast<size_t>(i + distance)].target;
+    std::vector<uint64_t> both;
+    std::ranges::set_intersection(source, target, std::back_inserter(both));
+    shared += std::ranges::count_if(both, [&](uint64_t word) { return !std::ranges::binary_search(frequent, word); });
+  }
+  return shared;
+}
+
+void ShiftedLines::check_window() {
+  std::unordered_map<uint64_t, int64_t> counts;
+  for (const Pair& pair : pairs_)
+    for (const uint64_t word : pair.source) ++counts[word];
+  std::vector<uint64_t> frequent;
+  for (const auto& [word, count] : counts)
+    if (count > 2) frequent.push_back(word);
+  std::ranges::sort(frequent);
+  int64_t best = 0, most = 0;
+  const int64_t in_place = num_shared(0, frequent);
+  for (int64_t distance = -kMost; distance <= kMost; ++distance)
+    if (const int64_t shared = num_shared(distance, frequent); shared > most) most = shared, best = distance;
+  if (best == 0 || most < kEnough || most < kTimesAsMany * in_place) return;
+  const int64_t begin = num_pairs_ - std::ssize(pairs_) + kMost, end = num_pairs_ - kMost;
+  for (int64_t pair = std::max(begin, reported_); pair < end; ++pair) found_(pair, best);
+  reported_ = std::max(reported_, end);
+}
+
+}  // namespace weft
