@@ -1,5 +1,4 @@
-// model/consistency.h: computes losses that ask two passes over the same block to agree.// LossOptions defines the
-// losses.
+// model/consistency.h: computes losses that ask two passes over the same block to agree (LossOptions).
 #pragma once
 
 #include "model/loss.h"

@@ -1,13 +1,13 @@
 // model/loss_options.h: defines the loss of training.
 //
 // A consistency loss asks two passes over the same block to agree. The passes differ in their dropout masks, because
-// the second pass has a seed of its own. With p and q as the passes'
-// distributions for a target token, CE as the smoothed cross-entropy, and w as the weight, a token's loss is
+// the second pass has a seed of its own. With p and q as the passes' distributions for a target token, CE as the
+// smoothed cross-entropy, and w as the weight, a token's loss is
 //   simcut  CE(p) + w KL(p || q), where the second pass also cuts tokens of the source and of the decoder's input at
 //           random: their embeddings are 0 (Gao et al. 2022, "Bi-SimCut: A simple strategy for boosting neural machine
 //           translation", equation 5)
-//   rdrop   half of CE(p) + CE(q) + w/2 (KL(p || q) + KL(q || p)) (Liang et al. 2021, "R-Drop: Regularized dropout for
-//           neural networks", equation 4), so that the loss can be compared with the loss of a single pass
+//   rdrop   (CE(p) + CE(q)) / 2 + w (KL(p || q) + KL(q || p)) / 4, half of the loss of Liang et al. 2021, "R-Drop:
+//           Regularized dropout for neural networks", equation 4, so that it can be compared with that of a single pass
 // Gradients flow through both passes.
 #pragma once
 

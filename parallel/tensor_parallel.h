@@ -33,7 +33,7 @@ class TensorParallel {
 
   void all_reduce(Context& ctx, const Tensor& x) const;                          // [R, D] partial sums -> sum
   void reduce_scatter(Context& ctx, const Tensor& x, const Tensor& mine) const;  // [R, D] -> this rank's [R/tp, D]
-  void gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const;  // [R, 4] -> [tp, R, 4]
+  void gather_stats(Context& ctx, const Tensor& mine, const Tensor& all) const;  // [R, n] -> [tp, R, n]
   void gather(Context& ctx, const Tensor& mine, const Tensor& all) const;        // [...] -> [tp, ...]
 
  private:

@@ -106,7 +106,7 @@ class PairChecker {
     };
     for (size_t side = 0; side < 2; ++side) {
       normal[side] = normal_text(sides[side]);
-      checked.hits[side] = tests_.side(side).find(sides[side]);
+      checked.hits[side] = tests_.side(side).find(sides[side], normal[side]);
       const auto best = std::ranges::max_element(checked.hits[side], {}, &RepeatedLines::Hit::repeat);
       if (best != checked.hits[side].end())
         fault(PairFault::repeats_test,
@@ -141,8 +141,8 @@ class Leaks {
       for (const auto& [line, repeat] : pair.hits[side]) {
         Repeat& best = lines_[static_cast<size_t>(line)].best[side];
         best = std::max(best, repeat);
-        const auto same_line = [line](const RepeatedLines::Hit& hit) { return hit.line == line; };
-        if (side == 1 && std::ranges::any_of(pair.hits[0], same_line)) lines_[static_cast<size_t>(line)].both = true;
+        if (side == 1 && std::ranges::binary_search(pair.hits[0], line, {}, &RepeatedLines::Hit::line))
+          lines_[static_cast<size_t>(line)].both = true;
       }
   }
   void report(int32_t line, TestSetAudit& into) const {
@@ -226,6 +226,7 @@ std::vector<TestSetAudit> describe_sets(const std::vector<TestText>& tests, cons
     std::set<std::pair<std::string, std::string>> seen;
     for (size_t i = 0; i < test.sides[0].size(); ++i, ++line) {
       set.left_out += lines.side(0).is_short(line) && lines.side(1).is_short(line);
+      if (lines.side(0).is_short(line) && lines.side(1).is_short(line)) continue;
       set.duplicates += !seen.emplace(normal_text(test.sides[0][i]), normal_text(test.sides[1][i])).second;
     }
     sets.push_back(std::move(set));
@@ -239,7 +240,7 @@ void compare_sets(const std::vector<TestText>& tests, const TestLines& lines, st
     std::map<size_t, std::set<int32_t>> repeated;  // lines by their set
     for (size_t side = 0; side < 2; ++side)
       for (const std::string& text : tests[other].sides[side])
-        for (const RepeatedLines::Hit& hit : lines.side(side).find(text))
+        for (const RepeatedLines::Hit& hit : lines.side(side).find(text, normal_text(text)))
           repeated[lines.set_of(hit.line)].insert(hit.line);
     repeated.erase(other);
     for (const auto& [set, found] : repeated) sets[set].in_others.emplace_back(tests[other].name, std::ssize(found));
@@ -258,7 +259,9 @@ const char* description(PairFault fault) {
 std::string digest_of(const std::vector<std::string>& lines) {
   Sha256 digest;
   for (const std::string& line : lines) {
-    const std::string_view text = trim(line);
+    std::string_view text = line;
+    if (&line == &lines.front() && text.starts_with("\uFEFF")) text.remove_prefix(3);  // not every reader skips it
+    text = trim(text);
     digest.update(text.data(), text.size());
     digest.update("\n", 1);
   }

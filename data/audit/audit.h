@@ -67,6 +67,7 @@ struct AuditOptions {
 
 AuditReport audit(const AuditedText& text, const std::vector<TestText>& tests, const AuditOptions& options);
 
-std::string digest_of(const std::vector<std::string>& lines);  // of the lines without white space at their ends
+// Returns the SHA-256 of the lines without white space at their ends and without a byte order mark.
+std::string digest_of(const std::vector<std::string>& lines);
 
 }  // namespace weft

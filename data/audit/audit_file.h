@@ -19,7 +19,7 @@ struct KnownAudit {  // of one test set
 };
 
 // Adds the report's test sets to the audit of the corpus in `folder`. Earlier results of other test sets are kept
-// unless the corpus has changed since then.
+// unless the corpus has changed since then, or the file is damaged.
 void keep_audit(const std::string& folder, const AuditReport& report);
 
 // Returns the result for the test set whose sides have these digests (digest_of; an empty one matches any), or nothing

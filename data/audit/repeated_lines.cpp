@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "data/audit/shingles.h"
+#include "data/text/invisible.h"
 #include "data/text/unicode.h"
 
 namespace weft {
@@ -18,10 +20,10 @@ RepeatedLines::RepeatedLines(const std::vector<std::string>& lines) : may_be_ind
   std::unordered_map<uint64_t, int32_t> num_lines_with;
   for (const std::string& line : lines) {
     std::string normal = normal_text(line);
-    const int64_t length = num_characters(normal);
-    if (length < kShortest) normal.clear();
-    trimmed_.emplace_back(trim(line));
-    shingles_.push_back(length < kShortestNear ? std::vector<uint64_t>() : shingles(normal));
+    if (num_characters(normal) < kShortest) normal.clear();
+    trimmed_.emplace_back(trim(without_invisible(line)));
+    shingles_.push_back(shingles(normal));
+    if (std::ssize(shingles_.back()) < kFewestNear) shingles_.back().clear();
     for (const uint64_t hash : shingles_.back()) ++num_lines_with[hash];
     if (!normal.empty()) by_normal_[normal].push_back(static_cast<int32_t>(normal_.size()));
     normal_.push_back(std::move(normal));
@@ -46,8 +48,7 @@ void RepeatedLines::index_rarest(int32_t line, const std::unordered_map<uint64_t
   }
 }
 
-std::vector<RepeatedLines::Hit> RepeatedLines::find(std::string_view text) const {
-  const std::string normal = normal_text(text);
+std::vector<RepeatedLines::Hit> RepeatedLines::find(std::string_view text, const std::string& normal) const {
   std::vector<Hit> hits;
   if (const auto same = by_normal_.find(normal); same != by_normal_.end())
     for (const int32_t line : same->second)
@@ -71,8 +72,7 @@ void RepeatedLines::add_near(const std::vector<uint64_t>& of_text, std::vector<H
     while (end < seen.size() && seen[end] == line) ++end;
     const int64_t wanted = needed(line);
     if (static_cast<int64_t>(end - begin) < std::min(kEvidence, wanted) || std::ssize(of_text) < wanted) continue;
-    const auto equal = [line](const Hit& hit) { return hit.line == line; };
-    if (std::any_of(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(num_equal), equal)) continue;
+    if (std::ranges::binary_search(std::span(hits).first(num_equal), line, {}, &Hit::line)) continue;
     if (num_common(shingles_[static_cast<size_t>(line)], of_text) >= wanted) hits.push_back({line, Repeat::near});
   }
 }

@@ -5,7 +5,7 @@
 //   normalized  if the normal texts are the same (data/audit/shingles.h);
 //   near        if the text contains at least kNear of the line's shingles.
 // Lines with fewer than kShortest characters of normal text are left out, because texts share them by chance. Lines
-// with fewer than kShortestNear have no near texts.
+// with fewer than kFewestNear distinct shingles have no near texts.
 //
 // A near text contains all but a few of a line's shingles. So only a few of a line's shingles, its rarest, need an
 // index: if a text has fewer than kEvidence of these, it cannot be near (prefix filtering, Chaudhuri et al. 2006).
@@ -24,8 +24,8 @@ enum class Repeat : uint8_t { none, near, normalized, exact };
 class RepeatedLines {
  public:
   static constexpr double kNear = 0.8;
-  static constexpr int64_t kShortest = 12;      // characters of normal text
-  static constexpr int64_t kShortestNear = 30;  // below, texts are near by chance: a word of five decides
+  static constexpr int64_t kShortest = 12;    // characters of normal text
+  static constexpr int64_t kFewestNear = 25;  // distinct shingles; with fewer, texts are near by chance
 
   explicit RepeatedLines(const std::vector<std::string>& lines);
 
@@ -33,7 +33,9 @@ class RepeatedLines {
     int32_t line;
     Repeat repeat;
   };
-  std::vector<Hit> find(std::string_view text) const;  // several threads may call it; by increasing line
+  // Returns the lines that `text` repeats, by increasing number. Several threads may call it. `normal` is
+  // normal_text().
+  std::vector<Hit> find(std::string_view text, const std::string& normal) const;
   bool is_short(int32_t line) const { return normal_[static_cast<size_t>(line)].empty(); }
 
  private:

@@ -2,6 +2,8 @@
 #include "data/audit/shifted_lines.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <unordered_map>
 
 #include "data/audit/shingles.h"
@@ -39,16 +41,16 @@ void ShiftedLines::finish() {
   if (std::ssize(pairs_) > 2 * kMost + kStep) check_window();
 }
 
-// Counts the words that sources of the window share with the targets at this distance. Words of many pairs do not
-// count.
-int64_t ShiftedLines::num_shared(int64_t distance, const std::vector<uint64_t>& frequent) const {
-  int64_t shared = 0;
+// Words of many pairs do not count.
+std::vector<int64_t> ShiftedLines::num_shared(int64_t distance, const std::vector<uint64_t>& frequent) const {
+  std::vector<int64_t> shared;
   for (int64_t i = kMost; i + kMost < std::ssize(pairs_); ++i) {
     const std::vector<uint64_t>& source = pairs_[static_cast<size_t>(i)].source;
     const std::vector<uint64_t>& target = pairs_[static_cast<size_t>(i + distance)].target;
     std::vector<uint64_t> both;
     std::ranges::set_intersection(source, target, std::back_inserter(both));
-    shared += std::ranges::count_if(both, [&](uint64_t word) { return !std::ranges::binary_search(frequent, word); });
+    shared.push_back(
+        std::ranges::count_if(both, [&](uint64_t word) { return !std::ranges::binary_search(frequent, word); }));
   }
   return shared;
 }
@@ -61,14 +63,21 @@ void ShiftedLines::check_window() {
   for (const auto& [word, count] : counts)
     if (count > 2) frequent.push_back(word);
   std::ranges::sort(frequent);
+  const auto total = [](const std::vector<int64_t>& of_pairs) {
+    return std::accumulate(of_pairs.begin(), of_pairs.end(), int64_t{0});
+  };
   int64_t best = 0, most = 0;
-  const int64_t in_place = num_shared(0, frequent);
+  const int64_t in_place = total(num_shared(0, frequent));
   for (int64_t distance = -kMost; distance <= kMost; ++distance)
-    if (const int64_t shared = num_shared(distance, frequent); shared > most) most = shared, best = distance;
+    if (const int64_t shared = total(num_shared(distance, frequent)); shared > most) most = shared, best = distance;
   if (best == 0 || most < kEnough || most < kTimesAsMany * in_place) return;
-  const int64_t begin = num_pairs_ - std::ssize(pairs_) + kMost, end = num_pairs_ - kMost;
-  for (int64_t pair = std::max(begin, reported_); pair < end; ++pair) found_(pair, best);
-  reported_ = std::max(reported_, end);
+  const std::vector<int64_t> shared = num_shared(best, frequent);
+  const auto shows = [](int64_t count) { return count > 0; };
+  const auto first = std::ranges::find_if(shared, shows) - shared.begin();
+  const auto after = std::find_if(shared.rbegin(), shared.rend(), shows).base() - shared.begin();
+  const int64_t window = num_pairs_ - std::ssize(pairs_) + kMost;
+  for (int64_t pair = std::max(window + first, reported_); pair < window + after; ++pair) found_(pair, best);
+  reported_ = std::max(reported_, window + after);
 }
 
 }  // namespace weft

@@ -22,7 +22,8 @@ class ShiftedLines {
   static constexpr int64_t kWindow = 20;  // pairs compared at once
   static constexpr int64_t kMost = 3;     // largest distance
 
-  // found(pair, distance): pair i is in a window whose sources belong to the targets of pairs i + distance.
+  // found(pair, distance): in a window of pairs, the sources belong to the targets that many pairs further on. Reports
+  // the pairs from the first to the last one that shows it by a shared word.
   explicit ShiftedLines(std::function<void(int64_t pair, int64_t distance)> found) : found_(std::move(found)) {}
 
   // REQUIRES: pairs come in the order of the text.
@@ -34,7 +35,8 @@ class ShiftedLines {
     std::vector<uint64_t> source, target;
   };
   void check_window();
-  int64_t num_shared(int64_t distance, const std::vector<uint64_t>& frequent) const;
+  // Returns for each pair of the window how many words its source shares with the target at this distance.
+  std::vector<int64_t> num_shared(int64_t distance, const std::vector<uint64_t>& frequent) const;
 
   std::function<void(int64_t, int64_t)> found_;
   std::deque<Pair> pairs_;                // the window and kMost pairs on each side

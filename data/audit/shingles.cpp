@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "data/subword/normalization.h"
+#include "data/text/invisible.h"
 #include "data/text/unicode.h"
 
 namespace weft {
@@ -13,6 +15,20 @@ constexpr size_t kLength = 5;  // characters of a shingle
 
 bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// Returns the form NFKC of the text without invisible characters. Most text of Western Europe has this form already,
+// and needs no look-ups: ASCII, the letters of Latin-1, and typographic quotes and dashes.
+std::string compatible_text(std::string_view text) {
+  static const Normalizer nfkc(Normalization::nfkc);
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point_at(text, i);
+    const bool is_stable = c.value < 0x80 || (c.value >= 0xC0 && c.value <= 0xFF) ||
+                           (c.value >= 0x2012 && c.value <= 0x2015) || (c.value >= 0x2018 && c.value <= 0x201F);
+    if (!is_stable) return nfkc(without_invisible(text));
+    i += static_cast<size_t>(c.num_bytes);
+  }
+  return std::string(text);
 }
 
 // True for a character that separates words, or that a copy may lack.
@@ -32,7 +48,7 @@ uint64_t mixed(uint64_t x) {
 
 std::string normal_text(std::string_view line) {
   const bool ascii = is_ascii(line);
-  const std::string lowered = ascii ? "" : lower_case(line);
+  const std::string lowered = ascii ? "" : lower_case(compatible_text(line));
   const std::string_view text = ascii ? line : std::string_view(lowered);
   std::string normal;
   normal.reserve(text.size());

@@ -13,7 +13,8 @@
 
 namespace weft {
 
-// Returns the words in lower case, separated by single spaces, without punctuation and symbols. REQUIRES: valid UTF-8.
+// Returns the words in lower case, separated by single spaces, without invisible characters, punctuation and symbols.
+// Characters are in Unicode's form NFKC, so that the tokenizer's normalization does not matter. REQUIRES: valid UTF-8.
 std::string normal_text(std::string_view line);
 
 std::vector<uint64_t> shingles(std::string_view normal);  // distinct hashes, sorted; none for fewer than 5 characters

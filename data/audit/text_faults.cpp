@@ -23,11 +23,33 @@ unsigned continuation_shown_as(char32_t c) {
   return 0;
 }
 
-// True if the first two characters look like the bytes of a Latin letter or of typographic punctuation: after the lead
-// byte 0xC2 or 0xC3, or the bytes 0xE2 0x80.
-bool is_misread(char32_t first, char32_t second) {
-  const unsigned byte = continuation_shown_as(second);
-  return first == 0xC2 || first == 0xC3 ? byte != 0 : first == 0xE2 && byte == 0x80;
+// If the characters from `position` on look like the bytes of one character above U+009F in UTF-8, returns the number
+// of these bytes, otherwise 0. The shown characters are one per byte.
+size_t misread_bytes(const std::u32string& line, size_t position) {
+  const char32_t lead = line[position];
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const size_t length = lead <= 0xDF ? 2 : lead <= 0xEF ? 3 : 4;
+  if (position + length > line.size()) return 0;
+  char32_t decoded = lead & (0xFFu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    const unsigned byte = continuation_shown_as(line[position + i]);
+    if (byte == 0) return 0;
+    decoded = decoded << 6 | (byte & 0x3F);
+  }
+  return decoded >= 0xA0 ? length : 0;
+}
+
+bool is_misread(const std::u32string& line) {
+  int count = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (i > 0 && line[i - 1] >= 'A' && line[i - 1] <= 'Z') continue;  // a word in capitals, as AMANHÃ before a quote
+    const size_t length = misread_bytes(line, i);
+    if (length == 0) continue;
+    const bool is_frequent = line[i] == 0xC2 || line[i] == 0xC3 || line[i] == 0xE2;  // in Western European text
+    count += is_frequent ? 2 : 1;
+    i += length - 1;
+  }
+  return count >= 2;
 }
 
 // Calls f(hash) for each three consecutive characters of a normal text, with a space at both ends.
@@ -50,25 +72,22 @@ int64_t for_each_trigram(std::string_view normal, const F& f) {
 
 constexpr int64_t kFewest = 20;     // sequences of a line that can be judged
 constexpr double kOtherSide = 0.7;  // nats per sequence by which the other side is more likely
+constexpr double kSmallest = 0.01;  // least variance of the sample that is believed
 constexpr double kDeviations = 6;   // standard deviations below the mean of the sample
 
 }  // namespace
 
 const char* encoding_fault(std::string_view line) {
-  char32_t last = 0;
+  if (std::ranges::all_of(line, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return nullptr;
+  std::u32string characters;
   for (size_t i = 0; i < line.size();) {
-    const auto byte = static_cast<unsigned char>(line[i]);
-    if (byte < 0x80) {
-      last = byte, ++i;
-      continue;
-    }
     const CodePoint c = code_point_at(line, i);
-    if (c.value == 0xFFFD) return "a replacement character (U+FFFD)";
-    if (is_misread(last, c.value)) return "UTF-8 that was read as Windows-1252";
-    if (c.value >= 0x80 && c.value <= 0x9F) return "a control character";
-    last = c.value, i += static_cast<size_t>(c.num_bytes);
+    characters += c.value, i += static_cast<size_t>(c.num_bytes);
   }
-  return nullptr;
+  if (characters.find(U'\uFFFD') != std::u32string::npos) return "a replacement character (U+FFFD)";
+  if (is_misread(characters)) return "UTF-8 that was read as Windows-1252";
+  const auto is_control = [](char32_t c) { return c >= 0x80 && c <= 0x9F; };
+  return std::ranges::any_of(characters, is_control) ? "a control character" : nullptr;
 }
 
 LanguageCheck::LanguageCheck(const std::array<std::vector<std::string>, 2>& sides)
@@ -88,7 +107,7 @@ LanguageCheck::LanguageCheck(const std::array<std::vector<std::string>, 2>& side
       sum += value, squares += value * value, ++lines;
     }
     mean_[side] = lines > 0 ? sum / lines : 0;
-    deviation_[side] = lines > 0 ? std::sqrt(std::max(0.0, squares / lines - mean_[side] * mean_[side])) : 1e9;
+    deviation_[side] = lines > 0 ? std::sqrt(std::max(kSmallest, squares / lines - mean_[side] * mean_[side])) : 1e9;
   }
 }
 

@@ -11,7 +11,8 @@ namespace weft {
 
 // Returns what is wrong with the encoding of a line, or null:
 //   a replacement character (U+FFFD), which takes the place of lost bytes;
-//   a control character of U+0080 to U+009F, or UTF-8 that was read as Windows-1252 ("cafÃ©").
+//   a control character of U+0080 to U+009F;
+//   UTF-8 that was read as Windows-1252 or Latin-1 ("cafÃ©"): one character of Western European text, or two of others.
 // REQUIRES: valid UTF-8.
 const char* encoding_fault(std::string_view line);
 

@@ -1,4 +1,5 @@
-// data/shards/corpus_verifier.h: checks the digests of the corpora's shards in a separate thread, before the shards are read.
+// data/shards/corpus_verifier.h: checks the digests of the corpora's shards in a separate thread, before the shards are
+// read.
 #pragma once
 
 #include <mutex>

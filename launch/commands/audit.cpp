@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 
 #include "data/atomic_file.h"
 #include "data/audit/audit.h"
@@ -51,7 +53,8 @@ bool parse(const std::vector<std::string>& args, AuditRequest& r) {
   Options options(kAuditUsage);
   options.positional("CORPUS", r.corpus, "folder written by `weft pack`");
   options.add("against", r.against,
-              "a test set: SOURCE,TARGET or NAME=SOURCE,TARGET; repeat the option for several sets");
+              "a test set: SOURCE,TARGET or NAME=SOURCE,TARGET; repeat the option for several sets (./a=b.en is a path "
+              "with =)");
   options.add("source", r.text.source, "source text, one sentence per line, plain or compressed");
   options.add("target", r.text.target, "translation of the source text, line by line");
   options.add("tsv", r.text.tsv, "file with one pair per line in tab-separated columns, instead of a corpus");
@@ -68,21 +71,50 @@ bool parse(const std::vector<std::string>& args, AuditRequest& r) {
   if (!r.drop.empty() && !has_text)
     fail(ErrorKind::usage,
          "--drop lists lines of a text, but a packed corpus has none: audit the text that was packed");
+  if (r.corpus.empty() && r.text.tsv.empty() && (r.text.source.empty() || r.text.target.empty()))
+    fail(ErrorKind::usage, "give both --source and --target");
+  if (!r.text.tsv.empty() && (options.given("source") || options.given("target")))
+    fail(ErrorKind::usage, "--tsv contains both sides: leave out --source and --target");
+  if (options.given("columns") && r.text.tsv.empty()) fail(ErrorKind::usage, "--columns needs --tsv");
+  if (r.json && options.given("examples")) fail(ErrorKind::usage, "--examples has no effect with --json: leave it out");
   if (r.examples < 0) fail(ErrorKind::usage, fmt::format("--examples must be at least 0, but is {}", r.examples));
   return true;
 }
 
-TestText read_test(const std::string& given) {
+void refuse_to_replace(const std::string& drop, const std::vector<std::string>& inputs) {
+  std::error_code not_there;
+  for (const std::string& input : inputs)
+    if (!drop.empty() && std::filesystem::equivalent(drop, input, not_there))
+      fail(ErrorKind::usage, fmt::format("--drop {} would replace the text {}: give another file", drop, input));
+}
+
+TestText read_test(const std::string& given, const std::string& drop) {
   TestText test;
   std::string files = given;
   if (const size_t equals = given.find('='); equals != std::string::npos && equals < given.find('/'))
     test.name = given.substr(0, equals), files = given.substr(equals + 1);
   const std::vector<std::string> sides = split_at_commas(files);
   if (sides.size() != 2 || sides[0].empty() || sides[1].empty())
-    fail(ErrorKind::usage, fmt::format("--against {}: give two files, as SOURCE,TARGET or NAME=SOURCE,TARGET", given));
+    fail(ErrorKind::usage,
+         fmt::format("--against {}: give two files without commas in their names, as SOURCE,TARGET or "
+                     "NAME=SOURCE,TARGET",
+                     given));
   if (test.name.empty()) test.name = std::filesystem::path(sides[0]).filename().string();
+  refuse_to_replace(drop, {sides[0], sides[1]});
   for (size_t side = 0; side < 2; ++side) test.sides[side] = read_text_file(sides[side]);
   return test;
+}
+
+std::vector<TestText> read_tests(const AuditRequest& r) {
+  std::vector<TestText> tests;
+  std::set<std::string> names;
+  for (const std::string& given : r.against) {
+    tests.push_back(read_test(given, r.drop));
+    if (!names.insert(tests.back().name).second)
+      fail(ErrorKind::usage,
+           fmt::format("two test sets are called {}: name them, as --against NAME=SOURCE,TARGET", tests.back().name));
+  }
+  return tests;
 }
 
 AuditedText text_of_files(const PairFiles& files) {
@@ -161,8 +193,8 @@ AuditReport audit_text(const AuditRequest& r, const std::vector<TestText>& tests
 int run_audit(const CommandContext& context) {
   AuditRequest r;
   if (!parse(context.args, r)) return 0;
-  std::vector<TestText> tests;
-  for (const std::string& given : r.against) tests.push_back(read_test(given));
+  refuse_to_replace(r.drop, {r.text.source, r.text.target, r.text.tsv});
+  const std::vector<TestText> tests = read_tests(r);
   const AuditReport report = audit_text(r, tests);
   r.json ? print_audit_json(report) : print_audit(report);
   if (!r.corpus.empty()) keep_audit(r.corpus[0], report);

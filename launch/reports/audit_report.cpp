@@ -32,6 +32,9 @@ void print_sets(const std::vector<TestSetAudit>& sets) {
     fmt::print("  {:>10}\n", with_commas(set.duplicates));
   }
   for (const TestSetAudit& set : sets)
+    if (set.left_out > 0)
+      fmt::print("{} lines of {} are too short to be compared\n", with_commas(set.left_out), set.name);
+  for (const TestSetAudit& set : sets)
     for (const auto& [other, lines] : set.in_others)
       fmt::print("{} repeats {} lines of {}\n", other, with_commas(lines), set.name);
 }
@@ -56,7 +59,12 @@ int64_t warn_of_leaks(const std::string& set, const std::array<std::string, 2>& 
                       const std::vector<std::string>& folders) {
   int64_t most = 0;
   for (const std::string& folder : folders) {
-    const std::optional<KnownAudit> found = find_audit(folder, sha256);
+    std::optional<KnownAudit> found;
+    try {
+      found = find_audit(folder, sha256);
+    } catch (const Error& e) {
+      print_note("weft: warning: {}: {}\n", set, e.what());
+    }
     if (!found || found->leaked == 0) continue;
     most = std::max(most, found->leaked);
     print_note(
@@ -76,6 +84,7 @@ void print_audit_json(const AuditReport& report) {
   nlohmann::ordered_json json{{"pairs", report.num_pairs}, {"faulty_pairs", report.num_faulty}};
   for (size_t i = 0; i < kNumPairFaults; ++i)
     json["faults"][description(static_cast<PairFault>(i))] = report.faults.count(static_cast<PairFault>(i));
+  json["sets"] = nlohmann::json::array();
   for (const TestSetAudit& set : report.sets) {
     nlohmann::ordered_json record{
         {"name", set.name},       {"lines", set.lines},           {"left_out", set.left_out},

@@ -13,7 +13,8 @@ void print_audit(const AuditReport& report);
 void print_audit_json(const AuditReport& report);
 
 // Warns on standard error if the audit of a training corpus in `folders` found lines of the test set. Folders without
-// an audit are passed over. An empty digest matches any. Returns the largest number of lines that a corpus repeats.
+// an audit are passed over, and a damaged audit is only reported. An empty digest matches any. Returns the largest
+// number of lines that a corpus repeats.
 int64_t warn_of_leaks(const std::string& set, const std::array<std::string, 2>& sha256,
                       const std::vector<std::string>& folders);
 

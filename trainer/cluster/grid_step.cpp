@@ -159,7 +159,8 @@ struct Work {
         times(m, c),
         memory(memory_of(m, c, valid_sentences)),
         parameters(whole_parameters(c)) {
-    block.push_back({.kind = TimedKind::compute, .seconds = times.start_of_block()});
+    block.push_back(
+        {.kind = TimedKind::compute, .seconds = times.start_of_block() * c.train.loss_options().num_passes()});
     bool in_forward = true;
     for (const Op& op : ops.block) {
       const auto kind = is_tp_collective(op.name) ? TimedKind::tp : TimedKind::compute;

@@ -119,8 +119,10 @@ struct TrainConfig {
   bool fresh = false;
   bool allow_changes = false;
 
-  LossOptions loss_options() const {  // REQUIRES: resolved options
-    return {label_smoothing, consistency, consistency_weight, consistency_rate};
+  LossOptions loss_options() const {  // with the papers' values for a weight and a rate of 0
+    const bool cuts = consistency == Consistency::simcut;
+    const double weight = consistency_weight > 0 ? consistency_weight : cuts ? 3 : 5;
+    return {label_smoothing, consistency, weight, cuts ? (consistency_rate > 0 ? consistency_rate : 0.05) : 0};
   }
 
   template <typename V>

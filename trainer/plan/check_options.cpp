@@ -5,6 +5,7 @@
 #include <array>
 
 #include "tensor/error.h"
+#include "tensor/random.h"
 #include "trainer/inference/translator.h"
 #include "trainer/plan/update_options.h"
 
@@ -41,17 +42,24 @@ void check_consistency(const RunConfig& c) {
   const TrainConfig& t = c.train;
   require_at_least(t.consistency_weight, 0.0, "train.consistency_weight");
   require_fraction(t.consistency_rate, "train.consistency_rate");
+  if (!(t.consistency_weight <= 1e6))
+    fail(ErrorKind::usage, fmt::format("train.consistency_weight = {} must be at most 1e6", t.consistency_weight));
+  if (t.consistency_rate > 0 && dropout_threshold(static_cast<float>(t.consistency_rate)) == 0)
+    fail(ErrorKind::usage,
+         fmt::format("train.consistency_rate = {} is less than 2^-17, so it cuts nothing", t.consistency_rate));
   if (t.consistency == Consistency::none && t.consistency_weight > 0)
-    fail(ErrorKind::usage, fmt::format("train.consistency_weight = {} has no effect without train.consistency: set it "
-                                       "to simcut or rdrop, or leave out the weight",
+    fail(ErrorKind::usage, fmt::format("train.consistency_weight = {} has no effect without train.consistency: set "
+                                       "that to simcut or rdrop, or the weight to 0",
                                        t.consistency_weight));
   if (t.consistency != Consistency::simcut && t.consistency_rate > 0)
-    fail(ErrorKind::usage, fmt::format("train.consistency_rate = {} applies only to train.consistency = simcut: leave "
-                                       "out the rate",
+    fail(ErrorKind::usage, fmt::format("train.consistency_rate = {} applies only to train.consistency = simcut: set it "
+                                       "to 0",
                                        t.consistency_rate));
   const ModelConfig& m = c.model;
   const std::array rates{m.dropout_embedding, m.dropout_residual, m.dropout_attention, m.dropout_feed_forward};
-  const auto drops = [&](double rate) { return (rate < 0 ? m.dropout : rate) > 0; };
+  const auto drops = [&](double rate) {
+    return dropout_threshold(static_cast<float>(rate < 0 ? m.dropout : rate)) > 0;
+  };
   if (t.consistency == Consistency::rdrop && std::ranges::none_of(rates, drops))
     fail(ErrorKind::usage,
          "train.consistency = rdrop compares passes with different dropout, but every rate of dropout "

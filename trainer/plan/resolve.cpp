@@ -57,13 +57,6 @@ RunConfig with_one_end(RunConfig c) {
   return c;
 }
 
-// Fills in the values of the papers (model/loss_options.h).
-void resolve_consistency(TrainConfig& t) {
-  const bool cuts = t.consistency == Consistency::simcut;
-  if (t.consistency != Consistency::none && t.consistency_weight == 0) t.consistency_weight = cuts ? 3 : 5;
-  if (cuts && t.consistency_rate == 0) t.consistency_rate = 0.05;
-}
-
 // Opens the data and fills in the options on this rank, without communication.
 ResolvedRun read(const RunConfig& given, int ranks) {
   const RunConfig wanted = with_one_end(given);
@@ -77,7 +70,6 @@ ResolvedRun read(const RunConfig& given, int ranks) {
   check_options(wanted, stages, best);
   ResolvedRun run{.config = wanted, .stages = std::move(stages), .valid = std::move(valid), .best = best};
   RunConfig& c = run.config;
-  resolve_consistency(c.train);
   open_training_corpora(c, run.stages);
   match_model(c.model, run.first_corpus());
   open_validation_sets(c, run.first_corpus(), run.valid);

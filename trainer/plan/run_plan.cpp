@@ -43,15 +43,15 @@ std::string describe_model(const ModelConfig& c) {
                      is_rotary(c.positions) ? ", rotary positions" : "", c.source_vocabulary, c.target_vocabulary);
 }
 
-std::string describe_consistency(const TrainConfig& t) {
+std::string describe_consistency(const LossOptions& t) {
   if (t.consistency == Consistency::none) return "";
   const std::string cut = t.consistency == Consistency::rdrop
                               ? ""
-                              : fmt::format(", the second without {:g} % of the tokens", 100 * t.consistency_rate);
+                              : fmt::format(", the second without {:g} % of the tokens", 100 * t.cut_rate);
   return fmt::format(
       "{}: two passes over each block{}, with {:g} times their divergence in the loss; a step computes "
       "twice as much",
-      name_of_enum(t.consistency), cut, t.consistency_weight);
+      name_of_enum(t.consistency), cut, t.weight);
 }
 
 struct PlanText {
@@ -129,7 +129,7 @@ void PlanText::add_updates(const ResolvedRun& run) {
                   describe_schedule(c.schedule, steps)));
   if (const std::string text = describe_fall_by_clock(c); !text.empty()) row("", text);
   if (const std::string text = describe_optimizer(c); !text.empty()) row("optimizer", text);
-  if (const std::string text = describe_consistency(c.train); !text.empty()) row("consistency", text);
+  if (const std::string text = describe_consistency(c.train.loss_options()); !text.empty()) row("consistency", text);
   if (const std::string options = describe_options_without_effect(c); !options.empty())
     row("no effect", options + ": these options are for other kinds of schedule or optimizer");
   if (!validates(c) && (c.train.keep_best != TrainConfig().keep_best || c.train.keep_best_checkpoints != 1))

@@ -8,7 +8,7 @@
 #include "data/atomic_file.h"
 #include "data/audit/audit_file.h"
 #include "data/packing/packer.h"
-#include "data/text/line_list.h"
+#include "data/shards/manifest.h"
 #include "tests/data/audit/grammar_text.h"
 #include "tests/data/pack_fixture.h"
 #include "tests/support/errors.h"
@@ -137,9 +137,18 @@ TEST(AuditFile, IsKeptUntilTheCorpusChanges) {
 
   pack_sentences(3);
   EXPECT_FALSE(find_audit(corpus, digests(kTest)));
-  write_file_atomically(corpus + "/" + kAuditFile, "{\"corpus_sha256\": 3}");
-  EXPECT_NE(message_of(ErrorKind::data, [&] { find_audit(corpus, digests(kTest)); }).find("delete it, and repeat"),
-            std::string::npos);
+  keep_audit(corpus, audit_of(pairs, {}).report);
+  EXPECT_FALSE(find_audit(corpus, digests(kTest))) << "an audit without test sets";
+  const std::string sha256 = read_manifest(corpus).sha256;
+  for (const char* sets : {"[3]", "\"x\"", "null", "[{\"source_sha256\": 3}]", "[{\"name\": \"a\"}]"}) {
+    write_file_atomically(corpus + "/" + kAuditFile,
+                          fmt::format(R"({{"corpus_sha256": "{}", "sets": {}}})", sha256, sets));
+    EXPECT_NE(message_of(ErrorKind::data, [&] { find_audit(corpus, digests(kTest)); }).find("delete it, and repeat"),
+              std::string::npos)
+        << sets;
+    keep_audit(corpus, audit_of(pairs, {kTest}).report);  // replaces it
+    EXPECT_TRUE(find_audit(corpus, digests(kTest))) << sets;
+  }
 }
 
 }  // namespace

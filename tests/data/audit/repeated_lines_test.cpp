@@ -14,6 +14,8 @@ TEST(NormalText, KeepsLettersMarksAndNumbersInLowerCase) {
   EXPECT_EQ(normal_text("Ärger – „Über“…"), "ärger über");
   EXPECT_EQ(normal_text("日本語。テスト"), "日本語 テスト");
   EXPECT_EQ(normal_text("... --- !"), "");
+  EXPECT_EQ(normal_text("H\u00E4u\u00ADser, ge\u200Bfallen"), "häuser gefallen") << "invisible characters";
+  EXPECT_EQ(normal_text("\uFEFFHa\u0308user \uFB01sh"), "häuser fish") << "other forms of the same characters";
 }
 
 TEST(Shingles, AreDistinctSequencesOfFiveCharacters) {
@@ -28,7 +30,8 @@ TEST(Shingles, AreDistinctSequencesOfFiveCharacters) {
 const std::string kLine = "The old man carries a heavy bag of apples across the wet street.";
 
 Repeat repeat_of(const std::string& line, const std::string& text) {
-  const std::vector<RepeatedLines::Hit> hits = RepeatedLines({"Something else entirely is here.", line}).find(text);
+  const std::vector<RepeatedLines::Hit> hits =
+      RepeatedLines({"Something else entirely is here.", line}).find(text, normal_text(text));
   EXPECT_LE(hits.size(), 1);
   if (hits.empty()) return Repeat::none;
   EXPECT_EQ(hits[0].line, 1);
@@ -51,11 +54,12 @@ TEST(RepeatedLines, LeavesOutShortLines) {
   EXPECT_EQ(repeat_of("No, it is not.", "no it is not"), Repeat::normalized);
   EXPECT_EQ(repeat_of("Delete the selected row.", "Delete the selected rows."), Repeat::none) << "too short to be near";
   EXPECT_EQ(repeat_of("!!! ??? ...", "..."), Repeat::none);
+  EXPECT_EQ(repeat_of("ha ha ha ha ha ha ha ha ha ha ha ha", "She laughed ha ha ha and went home."), Repeat::none);
 }
 
 TEST(RepeatedLines, FindsEveryLineOfATextThatSeveralLinesContain) {
   const RepeatedLines lines({kLine, kLine, "Quite a different line of text, with other words."});
-  const std::vector<RepeatedLines::Hit> hits = lines.find(kLine);
+  const std::vector<RepeatedLines::Hit> hits = lines.find(kLine, normal_text(kLine));
   ASSERT_EQ(hits.size(), 2);
   EXPECT_EQ(hits[0].line, 0);
   EXPECT_EQ(hits[1].line, 1);
@@ -64,8 +68,8 @@ TEST(RepeatedLines, FindsEveryLineOfATextThatSeveralLinesContain) {
 // The definition, without an index.
 bool is_near(const std::string& line, const std::string& text) {
   const std::string normal = normal_text(line);
-  if (std::ssize(normal) < RepeatedLines::kShortestNear || normal == normal_text(text)) return false;
   const std::vector<uint64_t> own = shingles(normal);
+  if (std::ssize(own) < RepeatedLines::kFewestNear || normal == normal_text(text)) return false;
   return static_cast<double>(num_common(own, shingles(normal_text(text)))) >=
          RepeatedLines::kNear * static_cast<double>(own.size());
 }
@@ -80,7 +84,7 @@ TEST(RepeatedLines, MissesNoNearLineBecauseOfItsIndex) {
     std::vector<int32_t> want, got;
     for (size_t i = 0; i < lines.size(); ++i)
       if (is_near(lines[i], text)) want.push_back(static_cast<int32_t>(i));
-    for (const RepeatedLines::Hit& hit : index.find(text))
+    for (const RepeatedLines::Hit& hit : index.find(text, normal_text(text)))
       if (hit.repeat == Repeat::near) got.push_back(hit.line);
     EXPECT_EQ(got, want) << text;
     num_near += std::ssize(want);
