@@ -109,6 +109,7 @@ void write_every_record(const std::string& output) {
   config.parallel.dp = 2;
   config.batch.blocks = 2;
   config.train.output = output, config.train.tensorboard = false, config.train.precision = Precision::f16;
+  config.train.consistency = Consistency::rdrop;
   config.stages = {{.name = "first", .mix = "a", .steps = 3}, {.name = "last", .mix = "a,b"}};
   run_thread_ranks(2, [&](Communicator& world) {
     const Mesh mesh(world, config.parallel);

@@ -327,39 +327,6 @@ TEST(Run, RefusesValuesOutOfRange) {
   EXPECT_EQ(refusal_of_run(c), "train.label_smoothing = 7 must be in [0, 1)");
 }
 
-TEST(Run, RefusesOptionsOfAConsistencyLossThatHaveNoEffect) {
-  const TemporaryFolder folder;
-  const auto refusal = [&](Consistency kind, double weight, double rate, double dropout) {
-    RunConfig c = run_config(folder);
-    c.train.consistency = kind, c.train.consistency_weight = weight, c.train.consistency_rate = rate;
-    c.model.dropout = dropout;
-    return refusal_of_run(c);
-  };
-  EXPECT_EQ(refusal(Consistency::none, 3, 0, 0.1),
-            "train.consistency_weight = 3 has no effect without train.consistency: set that to simcut or rdrop, or the "
-            "weight to 0");
-  EXPECT_EQ(refusal(Consistency::rdrop, 0, 0.1, 0.1),
-            "train.consistency_rate = 0.1 applies only to train.consistency = simcut: set it to 0");
-  EXPECT_EQ(refusal(Consistency::rdrop, 0, 0, 0),
-            "train.consistency = rdrop compares passes with different dropout, but every rate of dropout is 0: set "
-            "model.dropout");
-  EXPECT_EQ(refusal(Consistency::simcut, 1e39, 0, 0.1), "train.consistency_weight = 1e+39 must be at most 1e6");
-  EXPECT_EQ(refusal(Consistency::simcut, 0, 1e-9, 0.1),
-            "train.consistency_rate = 1e-09 is less than 2^-17, so it cuts nothing");
-}
-
-TEST(LossOptions, HaveThePapersWeightsUnlessOthersAreGiven) {
-  TrainConfig train{.consistency = Consistency::simcut};
-  EXPECT_EQ(train.loss_options().weight, 3);
-  EXPECT_EQ(train.loss_options().cut_rate, 0.05);
-  train.consistency_weight = 2, train.consistency_rate = 0.1;
-  EXPECT_EQ(train.loss_options().weight, 2);
-  EXPECT_EQ(train.loss_options().cut_rate, 0.1);
-  train.consistency = Consistency::rdrop, train.consistency_weight = 0;
-  EXPECT_EQ(train.loss_options().weight, 5);
-  EXPECT_EQ(train.loss_options().cut_rate, 0);
-}
-
 TEST(Run, EndsAfterFiveStepsInARowThatAreNotFinite) {
   const TemporaryFolder folder;
   RunConfig c = run_config(folder);
