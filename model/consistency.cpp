@@ -25,16 +25,14 @@ RowLoss consistency_loss(Pass& p, const OutputProjection& output, const Tensor& 
                          const LossTargets& targets, const LossOptions& options) {
   const VocabularyRange range = output.range(p.tp);
   const int64_t rows = logits_p.rows();
-  const Tensor all = p.arena.tensor({p.tp.size(), rows, ops::kPairStats});
-  const Tensor mine =
-      p.tp.size() == 1 ? all.with_shape({rows, ops::kPairStats}) : p.arena.tensor({rows, ops::kPairStats});
-  ops::consistency_stats(p.ctx, {.logits_p = logits_p,
-                                 .logits_q = logits_q,
-                                 .targets = targets.labels,
-                                 .first_id = range.first,
-                                 .valid = range.valid,
-                                 .stats = mine});
-  if (p.tp.size() > 1) p.tp.gather_stats(p.ctx, mine, all);
+  const Tensor all = gathered_rows(p, rows, ops::kPairStats, [&](const Tensor& mine) {
+    ops::consistency_stats(p.ctx, {.logits_p = logits_p,
+                                   .logits_q = logits_q,
+                                   .targets = targets.labels,
+                                   .first_id = range.first,
+                                   .valid = range.valid,
+                                   .stats = mine});
+  });
   const RowLoss of_rows{
       .loss = p.arena.tensor({rows}), .nll = p.arena.tensor({rows}), .divergence = p.arena.tensor({rows})};
   ops::consistency_loss(p.ctx, {.logits_p = logits_p,

@@ -5,12 +5,10 @@ namespace weft {
 
 Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels) {
   const VocabularyRange range = output.range(p.tp);
-  const Tensor all = p.arena.tensor({p.tp.size(), logits.rows(), 4});
-  const Tensor mine = p.tp.size() == 1 ? all.with_shape({logits.rows(), 4}) : p.arena.tensor({logits.rows(), 4});
-  ops::softmax_stats(
-      p.ctx, {.logits = logits, .targets = labels, .first_id = range.first, .valid = range.valid, .stats = mine});
-  if (p.tp.size() > 1) p.tp.gather_stats(p.ctx, mine, all);
-  return all;
+  return gathered_rows(p, logits.rows(), 4, [&](const Tensor& mine) {
+    ops::softmax_stats(
+        p.ctx, {.logits = logits, .targets = labels, .first_id = range.first, .valid = range.valid, .stats = mine});
+  });
 }
 
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,

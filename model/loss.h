@@ -46,6 +46,16 @@ struct LossTargets {
 RowLoss cross_entropy(Pass& p, const OutputProjection& output, const Tensor& logits, const LossTargets& targets,
                       double smoothing, bool backward);
 
+// Returns statistics of rows whose vocabulary is split, gathered from all ranks: [tp, R, numbers]. compute(mine) fills
+// those of this rank's columns, [R, numbers].
+template <typename Compute>
+Tensor gathered_rows(Pass& p, int64_t rows, int64_t numbers, const Compute& compute) {
+  const Tensor all = p.arena.tensor({p.tp.size(), rows, numbers});
+  const Tensor mine = p.tp.size() == 1 ? all.with_shape({rows, numbers}) : p.arena.tensor({rows, numbers});
+  compute(mine);
+  if (p.tp.size() > 1) p.tp.gather_stats(p.ctx, mine, all);
+  return all;
+}
 // Returns the statistics of each row of logits (ops::SoftmaxStats), gathered from all ranks: [tp, R, 4].
 Tensor gathered_stats(Pass& p, const OutputProjection& output, const Tensor& logits, const Tensor& labels);
 

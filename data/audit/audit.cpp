@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "data/audit/shifted_lines.h"
 #include "data/audit/shingles.h"
@@ -20,16 +19,9 @@
 namespace weft {
 namespace {
 
-constexpr size_t kChunkPairs = 1024;
-constexpr size_t kChunkBytes = 1 << 20;
 constexpr size_t kSample = 20'000;  // pairs whose languages are learned
 
 constexpr const char* kSideNames[] = {"source", "target"};
-
-const char* name_of(Repeat repeat) {
-  constexpr const char* kNames[] = {"none", "near", "normalized", "exact"};
-  return kNames[static_cast<size_t>(repeat)];
-}
 
 // The lines of all test sets, numbered from 0, with an index of each side.
 class TestLines {
@@ -70,19 +62,15 @@ struct Chunk {
 
 struct CheckedPair {
   std::array<std::vector<RepeatedLines::Hit>, 2> hits;
-  std::optional<FaultyPair> fault;
+  PairFault fault = PairFault::repeats_test;
+  std::string reason;  // empty: no fault
   std::array<std::vector<uint64_t>, 2> kept_words;
 };
 
 std::optional<std::shared_ptr<Chunk>> read_chunk(const AuditedText::Next& next, int64_t first) {
-  auto chunk = std::make_shared<Chunk>(Chunk{.first = first, .pairs = {}});
-  TextPair pair;
-  for (size_t bytes = 0; chunk->pairs.size() < kChunkPairs && bytes < kChunkBytes && next(pair);) {
-    bytes += pair.source.size() + pair.target.size();
-    chunk->pairs.push_back(std::move(pair));
-  }
-  if (chunk->pairs.empty()) return std::nullopt;
-  return chunk;
+  std::vector<TextPair> pairs = read_some_pairs(next);
+  if (pairs.empty()) return std::nullopt;
+  return std::make_shared<Chunk>(Chunk{.first = first, .pairs = std::move(pairs)});
 }
 
 class PairChecker {
@@ -92,25 +80,25 @@ class PairChecker {
 
   std::vector<CheckedPair> check(const Chunk& chunk) const {
     std::vector<CheckedPair> checked;
-    for (const TextPair& pair : chunk.pairs) checked.push_back(check_pair(pair, chunk.first + std::ssize(checked)));
+    for (const TextPair& pair : chunk.pairs) checked.push_back(check_pair(pair));
     return checked;
   }
 
  private:
-  CheckedPair check_pair(const TextPair& pair, int64_t number) const {
+  CheckedPair check_pair(const TextPair& pair) const {
     const std::array<std::string_view, 2> sides{pair.source, pair.target};
     CheckedPair checked;
     std::array<std::string, 2> normal;
     const auto fault = [&](PairFault kind, const std::string& reason) {
-      if (!checked.fault) checked.fault = FaultyPair{number, kind, reason, pair.source, pair.target};
+      if (checked.reason.empty()) checked.fault = kind, checked.reason = reason;
     };
     for (size_t side = 0; side < 2; ++side) {
       normal[side] = normal_text(sides[side]);
       checked.hits[side] = tests_.side(side).find(sides[side], normal[side]);
       const auto best = std::ranges::max_element(checked.hits[side], {}, &RepeatedLines::Hit::repeat);
       if (best != checked.hits[side].end())
-        fault(PairFault::repeats_test,
-              fmt::format("repeats {} ({}, {})", tests_.describe(best->line), kSideNames[side], name_of(best->repeat)));
+        fault(PairFault::repeats_test, fmt::format("repeats {} ({}, {})", tests_.describe(best->line), kSideNames[side],
+                                                   name_of_enum(best->repeat)));
       if (in_order_) checked.kept_words[side] = kept_words(normal[side]);
     }
     for (size_t side = 0; side < 2; ++side)
@@ -183,14 +171,13 @@ class Findings {
           FaultyPair& waiting = waiting_.at(pair);
           if (!waiting.reason.empty()) return;
           waiting.fault = PairFault::shifted;
-          waiting.reason = fmt::format("source: belongs to the target {} {} {}", std::abs(distance),
+          waiting.reason = fmt::format("in a run whose sources belong to the targets {} {} {}", std::abs(distance),
                                        std::abs(distance) == 1 ? "line" : "lines", distance > 0 ? "below" : "above");
         }) {}
 
   void add(CheckedPair pair, TextPair&& text, int64_t number, bool in_order) {
-    FaultyPair finding = pair.fault.value_or(FaultyPair{.number = number});
-    finding.source = std::move(text.source), finding.target = std::move(text.target);
-    waiting_.emplace(number, std::move(finding));
+    waiting_.emplace(
+        number, FaultyPair{number, pair.fault, std::move(pair.reason), std::move(text.source), std::move(text.target)});
     if (in_order) shifted_.add(std::move(pair.kept_words[0]), std::move(pair.kept_words[1]));
     constexpr int64_t kLatest = ShiftedLines::kWindow + 2 * ShiftedLines::kMost;
     while (std::ssize(waiting_) > kLatest) pass_on();
@@ -225,8 +212,10 @@ std::vector<TestSetAudit> describe_sets(const std::vector<TestText>& tests, cons
     for (size_t side = 0; side < 2; ++side) set.sha256[side] = digest_of(test.sides[side]);
     std::set<std::pair<std::string, std::string>> seen;
     for (size_t i = 0; i < test.sides[0].size(); ++i, ++line) {
-      set.left_out += lines.side(0).is_short(line) && lines.side(1).is_short(line);
-      if (lines.side(0).is_short(line) && lines.side(1).is_short(line)) continue;
+      if (lines.side(0).is_short(line) && lines.side(1).is_short(line)) {
+        ++set.left_out;
+        continue;
+      }
       set.duplicates += !seen.emplace(normal_text(test.sides[0][i]), normal_text(test.sides[1][i])).second;
     }
     sets.push_back(std::move(set));

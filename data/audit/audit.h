@@ -2,7 +2,7 @@
 //
 // Lines of test sets that the text repeats (data/audit/repeated_lines.h), on either side; text with a broken encoding
 // or in the wrong language (text_faults.h); pairs whose sides have slipped against each other (shifted_lines.h). The
-// text is read twice: first for a sample of its languages. Memory depends only on the test sets.
+// text is read twice: first for a sample of its languages. Memory grows with the test sets, not with the text.
 #pragma once
 
 #include <array>

@@ -33,7 +33,7 @@ std::vector<json> read_sets(const std::string& folder, const std::string& corpus
     const auto sets = all.at("sets").get<std::vector<json>>();
     for (const json& set : sets) {
       for (const char* key : {"name", "source_sha256", "target_sha256"}) set.at(key).get_ref<const std::string&>();
-      for (const char* key : {"lines", "leaked", "both_sides"})
+      for (const char* key : {"lines", "leaked"})
         require_whole_number(set.at(key), key, path_in(folder), ErrorKind::data);
     }
     return sets;
@@ -85,7 +85,7 @@ std::optional<KnownAudit> find_audit(const std::string& folder, const std::array
       return digest.empty() || set[key] == digest;
     };
     if (matches("source_sha256", sha256[0]) && matches("target_sha256", sha256[1]))
-      return KnownAudit{set["name"], set["lines"], set["leaked"], set["both_sides"]};
+      return KnownAudit{set["name"], set["lines"], set["leaked"]};
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ inline constexpr const char* kAuditFile = "audit.json";
 
 struct KnownAudit {  // of one test set
   std::string name;
-  int64_t lines = 0, leaked = 0, both_sides = 0;
+  int64_t lines = 0, leaked = 0;
 };
 
 // Adds the report's test sets to the audit of the corpus in `folder`. Earlier results of other test sets are kept

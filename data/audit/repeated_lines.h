@@ -17,9 +17,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tensor/enum_names.h"
+
 namespace weft {
 
 enum class Repeat : uint8_t { none, near, normalized, exact };
+constexpr EnumNames<Repeat, 4> enum_names(Repeat) {
+  return {
+      {{"none", Repeat::none}, {"near", Repeat::near}, {"normalized", Repeat::normalized}, {"exact", Repeat::exact}}};
+}
 
 class RepeatedLines {
  public:

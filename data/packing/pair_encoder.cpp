@@ -14,9 +14,6 @@
 namespace weft {
 namespace {
 
-constexpr size_t kChunkPairs = 1024;
-constexpr size_t kChunkBytes = 1 << 20;
-
 struct Chunk {
   int64_t first = 0;  // line number of the first pair
   std::vector<TextPair> pairs;
@@ -36,13 +33,10 @@ struct EncodedChunk {
 };
 
 Chunk read_chunk(PairText& text, TextPair before) {
-  Chunk chunk{.first = text.num_pairs(), .pairs = {}, .before = std::move(before)};
-  TextPair pair;
-  for (size_t bytes = 0; chunk.pairs.size() < kChunkPairs && bytes < kChunkBytes && text.next(pair);) {
-    bytes += pair.source.size() + pair.target.size();
-    chunk.pairs.push_back(std::move(pair));
-  }
-  return chunk;
+  const int64_t first = text.num_pairs();
+  return {.first = first,
+          .pairs = read_some_pairs([&](TextPair& pair) { return text.next(pair); }),
+          .before = std::move(before)};
 }
 
 int64_t count_words(const std::string& line) {

@@ -177,4 +177,15 @@ std::string PairText::name() const {
   return names;
 }
 
+std::vector<TextPair> read_some_pairs(const std::function<bool(TextPair&)>& next) {
+  constexpr size_t kPairs = 1024, kBytes = 1 << 20;
+  std::vector<TextPair> pairs;
+  TextPair pair;
+  for (size_t bytes = 0; pairs.size() < kPairs && bytes < kBytes && next(pair);) {
+    bytes += pair.source.size() + pair.target.size();
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,5 +67,8 @@ class PairText {
   std::string tag_, target_tag_;  // tags of every pair, unless a column contains them
   std::vector<Input> inputs_;
 };
+
+// Reads the next pairs, enough work for a task: up to 1,024 pairs or about 1 MiB. Returns none at the end of the text.
+std::vector<TextPair> read_some_pairs(const std::function<bool(TextPair&)>& next);
 
 }  // namespace weft

@@ -1,4 +1,5 @@
-// data/text/decompressors/zstd.cpp: unpacks zstd frames with libzstd, and refuses windows above 128 MiB, as zstd does by default.
+// data/text/decompressors/zstd.cpp: unpacks zstd frames with libzstd, and refuses windows above 128 MiB, as zstd does
+// by default.
 #include <zstd.h>
 #include <zstd_errors.h>
 
