@@ -1,6 +1,8 @@
 // tensor/cuda/dropout.cuh: computes the dropout masks of random.h, for eight neighboring elements at a time.
 #pragma once
 
+#include <type_traits>
+
 #include "tensor/cuda/vector.cuh"
 #include "tensor/random.h"
 
@@ -34,6 +36,16 @@ __device__ inline void drop(const DropoutMask& dropout, int64_t row, int64_t col
   float factors[kGroup];
   dropout_factors(dropout, dropout.index(row, col), factors);
   for (int i = 0; i < kGroup; ++i) x[i] *= factors[i];
+}
+
+// Calls f(std::true_type) if there is dropout, else f(std::false_type). A kernel that seldom has any needs no code for
+// it then.
+template <typename F>
+void for_dropout(const Dropout& dropout, F f) {
+  if (dropout.rate > 0)
+    f(std::true_type{});
+  else
+    f(std::false_type{});
 }
 
 }  // namespace weft::cuda

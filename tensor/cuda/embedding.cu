@@ -7,7 +7,7 @@ namespace weft::cuda {
 
 namespace {
 
-template <typename T>
+template <typename T, bool kCuts>
 struct LookUpGroup {
   const int32_t* ids;
   Rows<T> table;
@@ -18,7 +18,8 @@ struct LookUpGroup {
   __device__ void operator()(int64_t row, int64_t col, int64_t count) const {
     const int64_t id = ids[row], local = id - first_id;
     float values[kGroup] = {};
-    if (id >= 0 && local >= 0 && local < num_ids && !cut.mask().drops_row(row)) load(table[local] + col, count, values);
+    if (id >= 0 && local >= 0 && local < num_ids && !(kCuts && cut.mask().drops_row(row)))
+      load(table[local] + col, count, values);
     for (float& v : values) v *= scale;
     store(values, y[row] + col, count);
   }
@@ -43,11 +44,13 @@ struct AddPositionsGroup {
 }  // namespace
 
 void embedding_forward(Context& ctx, const ops::EmbeddingForward& a) {
-  for_storage(a.y.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    launch_groups(ctx, "embedding_forward", a.y.rows(), a.y.cols(),
-                  LookUpGroup<T>{vector_of<int32_t>(a.ids), rows_of<T>(a.table), a.first_id, a.table.rows(), a.scale,
-                                 rows_of<T>(a.y), a.cut});
+  for_dropout(a.cut, [&](auto cuts) {
+    for_storage(a.y.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      launch_groups(ctx, "embedding_forward", a.y.rows(), a.y.cols(),
+                    LookUpGroup<T, decltype(cuts)::value>{vector_of<int32_t>(a.ids), rows_of<T>(a.table), a.first_id,
+                                                          a.table.rows(), a.scale, rows_of<T>(a.y), a.cut});
+    });
   });
 }
 

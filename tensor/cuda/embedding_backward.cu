@@ -6,6 +6,7 @@
 // chunk stores a partial sum, and a second kernel adds these sums.
 #include <algorithm>
 
+#include "tensor/cuda/dropout.cuh"
 #include "tensor/cuda/groups.cuh"
 #include "tensor/ops.h"
 
@@ -43,7 +44,7 @@ struct Runs {
   }
 };
 
-template <typename T>
+template <typename T, bool kCuts>
 struct SumChunk {
   Runs runs;
   Rows<T> d_y;
@@ -55,7 +56,7 @@ struct SumChunk {
     float sum[kGroup] = {};
     for (int64_t i = begin; i < end; ++i) {
       const int id = runs.id_at(i);
-      if (id >= 0 && !mask.drops_row(runs.rows_of[i])) add_group(d_y[runs.rows_of[i]] + col, count, sum);
+      if (id >= 0 && !(kCuts && mask.drops_row(runs.rows_of[i]))) add_group(d_y[runs.rows_of[i]] + col, count, sum);
       const bool run_ends = runs.id_at(i + 1) != id;
       if (!run_ends && i + 1 < end) continue;
       if (id < 0) {  // another rank holds the id
@@ -106,9 +107,11 @@ void embedding_backward(Context& ctx, const ops::EmbeddingBackward& a) {
                   .parts = runtime(ctx).scratch<float>(Runtime::kEmbedding),
                   .scale = a.scale,
                   .d_table = rows_of<float>(a.d_table)};
-  for_storage(a.d_y.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    launch_groups(ctx, kName, chunks, cols, SumChunk<T>{runs, rows_of<T>(a.d_y), a.cut});
+  for_dropout(a.cut, [&](auto cuts) {
+    for_storage(a.d_y.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      launch_groups(ctx, kName, chunks, cols, SumChunk<T, decltype(cuts)::value>{runs, rows_of<T>(a.d_y), a.cut});
+    });
   });
   launch_groups(ctx, kName, chunks, cols, AddRunAcrossChunks{runs});
 }
