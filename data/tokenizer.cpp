@@ -3,9 +3,12 @@
 
 #include <sentencepiece_processor.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "data/atomic_file.h"
 #include "data/batch.h"
+#include "data/subword/piece_list.h"
 #include "data/subword/piece_splitter.h"
 #include "data/text/invisible.h"
 #include "data/text/unicode.h"
@@ -20,6 +23,8 @@ struct Tokenizer::Impl {
   std::string surfaces;
   std::vector<uint32_t> ends = {0};
   std::vector<bool> bytes;  // true for byte pieces
+  int64_t entries = 0;      // later pieces are unknown (PieceList)
+  bool has_unused = false;  // the model has unused pieces
   std::vector<bool> exact;  // true for pieces that decode() writes as they are, next to any others
 };
 
@@ -70,24 +75,34 @@ std::string as_one_line(const std::string& text) {
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
   load_sentencepiece(model_file, impl_->processor);
   check_special_ids(impl_->processor, model_file);
+  impl_->entries = read_pieces(read_file(model_file), model_file).entries;
   for (int32_t id = 0; id < size(); ++id) {
     const std::string surface = surface_of(impl_->processor, id);
     impl_->surfaces += surface;
     impl_->exact.push_back(id != SpecialIds::unk && !impl_->processor.IsByte(id) && as_one_line(surface) == surface);
     impl_->ends.push_back(static_cast<uint32_t>(impl_->surfaces.size()));
     impl_->bytes.push_back(impl_->processor.IsByte(id));
+    impl_->has_unused = impl_->has_unused || impl_->processor.IsUnused(id);
   }
 }
 Tokenizer::~Tokenizer() = default;
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 
-int64_t Tokenizer::size() const { return impl_->processor.GetPieceSize(); }
+int64_t Tokenizer::size() const { return impl_->entries; }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text) const {
   if (has_invisible(text)) return encode(without_invisible(text));
   text = trim(text);
   std::vector<int> ids;
   check(impl_->processor.Encode({text.data(), text.size()}, &ids));
+  if (!impl_->has_unused && size() == impl_->processor.GetPieceSize()) return ids;
+  std::vector<std::string> pieces;
+  if (std::ranges::count(ids, SpecialIds::unk) > 0) check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == SpecialIds::unk && impl_->processor.IsUnused(impl_->processor.PieceToId(pieces[i])))
+      ids[i] = impl_->processor.PieceToId(pieces[i]);
+    if (ids[i] >= size()) ids[i] = SpecialIds::unk;
+  }
   return ids;
 }
 
@@ -99,7 +114,7 @@ std::string Tokenizer::normalise(std::string_view text) const {
   check(impl_->processor.Encode({text.data(), text.size()}, &pieces));
   std::string all;
   for (const std::string& piece : pieces) {
-    if (is_byte(impl_->processor.PieceToId(piece))) {
+    if (impl_->processor.IsByte(impl_->processor.PieceToId(piece))) {
       all += static_cast<char>(byte_named(piece));
     } else {
       all += piece;
@@ -134,7 +149,10 @@ std::string Tokenizer::piece(int32_t id) const {
   return impl_->processor.IdToPiece(id);
 }
 
-int32_t Tokenizer::id_of(const std::string& piece) const { return impl_->processor.PieceToId(piece); }
+int32_t Tokenizer::id_of(const std::string& piece) const {
+  const int32_t id = impl_->processor.PieceToId(piece);
+  return id < size() ? id : SpecialIds::unk;
+}
 
 bool Tokenizer::is_tag(int32_t id) const {
   const sentencepiece::SentencePieceProcessor& p = impl_->processor;

@@ -19,7 +19,9 @@ class Tokenizer {  // several threads may call encode and decode
   Tokenizer(Tokenizer&&) noexcept;
 
   int64_t size() const;  // number of entries; ids 0, 1, 2 are unk, bos, eos (batch.h)
-  std::vector<int32_t> encode(std::string_view text) const;  // without bos and eos
+  // Returns the ids without bos and eos. Adjacent unknown characters are one token: unk, or an unused piece with their
+  // text, if there is one (trainer/import/foreign_vocabulary.h).
+  std::vector<int32_t> encode(std::string_view text) const;
   // Returns the text that the model would segment: normalized by the model's rules, with U+2581 for each space.
   std::string normalise(std::string_view text) const;
   // Returns one line of text: a control character or line break in the decoded text becomes a space.

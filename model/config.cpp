@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "data/batch.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -25,6 +26,13 @@ void require_divides(int64_t whole, const char* whole_option, int64_t parts, con
 void resolve_rate(double& rate, double common, const char* option) {
   if (rate == -1) rate = common;
   if (!(rate >= 0 && rate < 1)) fail(ErrorKind::usage, fmt::format("{} = {} must be in [0, 1)", option, rate));
+}
+
+void check_norm_eps(const ModelConfig& c) {
+  constexpr double kLeast = 1e-12;
+  if (c.norm_eps != 0 && !(c.norm_eps >= kLeast && c.norm_eps < 1))
+    fail(ErrorKind::usage, fmt::format("model.norm_eps = {} must be in [{}, 1), or 0 for {}", c.norm_eps, kLeast,
+                                       formula_of(c.norm_kind).eps));
 }
 
 constexpr int64_t kUsualPositions = 1024, kMaxPositions = 1 << 20;
@@ -72,6 +80,18 @@ PositionLayout sinusoid_layout(Positions positions) {
   }
 }
 
+int32_t ModelConfig::start_id() const {
+  switch (start_token) {
+    case StartToken::bos:
+      return SpecialIds::bos;
+    case StartToken::eos:
+      return SpecialIds::eos;
+    case StartToken::zero:
+      break;
+  }
+  return -1;
+}
+
 void ModelConfig::resolve(int64_t tp) {
   require_within(width, kMaxUnits, "model.width");
   require_within(heads, kMaxUnits, "model.heads");
@@ -99,6 +119,7 @@ void ModelConfig::resolve(int64_t tp) {
          fmt::format("model.tying = all needs one joint vocabulary, but the source has {} entries and the target {}: "
                      "use model.tying = output, or pack without --separate-vocabularies",
                      source_vocabulary, target_vocabulary));
+  check_norm_eps(*this);
   resolve_positions(*this);
   resolve_rate(dropout, dropout, "model.dropout");
   resolve_rate(dropout_embedding, dropout, "model.dropout_embedding");

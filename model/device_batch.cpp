@@ -61,9 +61,16 @@ std::vector<int32_t> of_used_rows(std::vector<int32_t> values, const std::vector
   return values;
 }
 
+std::vector<int32_t> inputs_from(int32_t start_id, const Block& block) {
+  std::vector<int32_t> ids = block.target_in;
+  for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i)
+    ids[static_cast<size_t>(block.target_offsets[i])] = start_id;
+  return ids;
+}
+
 }  // namespace
 
-DeviceBatch load_batch(Pass& p, const Block& block) {
+DeviceBatch load_batch(Pass& p, const Block& block, int32_t start_id) {
   DeviceBatch batch;
   Parts parts;
   // With fixed shapes, a batch contains the max number of sentences, of which the last are empty.
@@ -85,7 +92,8 @@ DeviceBatch load_batch(Pass& p, const Block& block) {
   parts.add(block.target_out, batch.labels);
   if (!block.weights.empty()) parts.add(bits_of(block.weights), batch.weights);
   add_side(batch.source, block.source, block.source_positions, block.source_offsets, block.source_offsets);
-  add_side(batch.target, block.target_in, block.target_positions, block.target_offsets, block.source_offsets);
+  add_side(batch.target, inputs_from(start_id, block), block.target_positions, block.target_offsets,
+           block.source_offsets);
   p.arena.reset();
   parts.upload_to(p);
   if (!block.weights.empty())

@@ -12,7 +12,8 @@ struct DeviceBatch {
   Tensor weights;  // [T rows]? f32: factors of the rows' losses; empty: all 1
 };
 
-// Resets the arena, which then holds the batch and everything computed from the batch until the next call.
-DeviceBatch load_batch(Pass& p, const Block& block);
+// Resets the arena, which then holds the batch and everything computed from the batch until the next call. `start_id`
+// replaces bos as the first input of each target sentence (ModelConfig::start_id).
+DeviceBatch load_batch(Pass& p, const Block& block, int32_t start_id);
 
 }  // namespace weft

@@ -65,8 +65,8 @@ Transformer::Transformer(const ModelConfig& c, ParamStore& params, int64_t num_p
       params_(params),
       tables_(declare_tables(params, c)),
       positions_(params, c, num_positions),
-      source_embedding_("source_embedding", tables_.source, c),
-      target_embedding_("target_embedding", tables_.target, c),
+      source_embedding_(params, "source_embedding", tables_.source, c),
+      target_embedding_(params, "target_embedding", tables_.target, c),
       encoder_(make_blocks<EncoderBlock>(params, "encoder", c.encoder_layers, c, positions_.rotary())),
       encoder_norm_(make_final_norm(params, "encoder", c)),
       decoder_(make_blocks<DecoderBlock>(params, "decoder", c.decoder_layers, c, positions_.rotary())),
@@ -111,7 +111,8 @@ Tensor Transformer::encode(Pass& p, const Sequences& source, Saved* saved) const
   if (saved) saved->encoder.resize(encoder_.size());
   Tensor x = p.arena.tensor({p.own_rows(source.ids.numel()), config_.width}, dtype());
   need_weights(p, encoder_.front().first_offset());
-  source_embedding_.forward(p, source.ids, source.positions, positions_.source(), x);
+  source_embedding_.forward(p, source.ids, source.positions, positions_.source(), x,
+                            saved ? &saved->source_embedding : nullptr);
   for (size_t i = 0; i < encoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
@@ -128,7 +129,8 @@ Tensor Transformer::decode(Pass& p, const DeviceBatch& batch, const Tensor& enco
   const Sequences& target = batch.target;
   if (saved) saved->decoder.resize(decoder_.size());
   Tensor x = p.arena.tensor({p.own_rows(target.ids.numel()), config_.width}, dtype());
-  target_embedding_.forward(p, target.ids, target.positions, positions_.target(), x);
+  target_embedding_.forward(p, target.ids, target.positions, positions_.target(), x,
+                            saved ? &saved->target_embedding : nullptr);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const Tensor y = p.arena.like(x);
     const BlockScope scope(p, saved);
@@ -167,7 +169,8 @@ Tensor Transformer::backward_decoder(Pass& p, const DeviceBatch& batch, const Sa
     decoder_[i].backward(p, d, {batch.target, batch.source}, block, encoder_sum.part());
     complete_from(sync, decoder_[i].first_offset());
   }
-  target_embedding_.backward(p, batch.target.by_id, batch.target.by_position, positions_.target(), d);
+  target_embedding_.backward(p, batch.target.by_id, batch.target.by_position, positions_.target(), s.target_embedding,
+                             d);
   encoder_sum.reduce(p);  // once for all decoder blocks, because the sum is linear
   encoder_sum.finish(p);
   return d_encoder_output;
@@ -183,7 +186,8 @@ void Transformer::backward_encoder(Pass& p, const DeviceBatch& batch, const Save
     encoder_[i].backward(p, d, batch.source, block);
     complete_from(sync, encoder_[i].first_offset());
   }
-  source_embedding_.backward(p, batch.source.by_id, batch.source.by_position, positions_.source(), d);
+  source_embedding_.backward(p, batch.source.by_id, batch.source.by_position, positions_.source(), s.source_embedding,
+                             d);
 }
 
 void Transformer::cross_attention(Pass& p, const DeviceBatch& batch, const AttentionChoice& choice,
@@ -237,7 +241,7 @@ void Transformer::decode_step(Pass& p, const Tensor& ids, const DecoderBlock::St
                               const Tensor& logits) const {
   ArenaScope scope(p.arena);
   Tensor x = p.arena.tensor({ids.rows(), config_.width}, dtype()), y = p.arena.like(x);
-  target_embedding_.forward(p, ids, rows.positions, positions_.target(), x);
+  target_embedding_.forward(p, ids, rows.positions, positions_.target(), x, nullptr);
   for (size_t i = 0; i < decoder_.size(); ++i) {
     decoder_[i].step(p, x, state.blocks[i], rows, y);
     std::swap(x, y);

@@ -35,10 +35,14 @@ class Transformer {
   size_t positions_bytes() const { return positions_.bytes(); }  // bytes of position tables that are not parameters
   DType dtype() const { return output_.dtype(); }                // type of activations: the parameters' `compute`
 
+  // Uploads a block: load_batch() with the model's start token.
+  DeviceBatch load(Pass& p, const Block& block) const { return load_batch(p, block, config_.start_id()); }
+
   struct Saved {  // what the forward pass keeps for the backward pass
     std::vector<EncoderBlock::Saved> encoder;
     std::vector<DecoderBlock::Saved> decoder;
     Norm::Saved encoder_norm, decoder_norm;
+    Embedding::Saved source_embedding, target_embedding;
     Tensor encoder_output, decoder_output;  // [S, D]; [T, D], or own rows
   };
   // Returns logits [T, V/tp]. `saved` may be nullptr for inference.

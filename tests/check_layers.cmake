@@ -40,6 +40,7 @@ set(rooms
   trainer/report     "^trainer/display/.*[.]h$"
   trainer/checkpoint "^trainer/version[.]h$"
   trainer/export     "^trainer/checkpoint/.*[.]h$"
+  trainer/import     "^trainer/(config|checkpoint|export)/.*[.]h$"
   trainer/health     "^trainer/checkpoint/(finite|file_layout)[.]h$"
   trainer/inference  "^trainer/(config/.*|replica|checkpoint/.*|metrics/.*)[.]h$"
   trainer/step       "^trainer/((config|optimizer)/.*|precision|signals)[.]h$"

@@ -77,7 +77,7 @@ std::string Trainer::tune_gemms(const std::string& known) {
   const std::string own = ctx_.runtime().tune(known, [&] {
     Pass p = pass(/*training=*/true);
     scalars_.set(ctx_, {.loss_scale = 1});
-    const DeviceBatch batch = load_batch(p, empty_block(config_.batch));
+    const DeviceBatch batch = replica_.model().load(p, empty_block(config_.batch));
     replica_.model().loss_and_gradients(p, batch, config_.train.loss_options(), nullptr);
   });
   const std::string chosen = mesh_.world().broadcast_string(own, /*root=*/0);
@@ -145,7 +145,7 @@ void Trainer::add_block(const Block& block, bool last, StepScalars& scalars) {
   const ProfilerRange range(ctx_, fmt::format("block {}", block.index));
   const bool gathers = !weights_are_whole_;
   Pass p = pass(/*training=*/true);
-  const DeviceBatch batch = load_batch(p, block);
+  const DeviceBatch batch = replica_.model().load(p, block);
   scalars.block = block.index;
   scalars_.set(ctx_, scalars);
   p.gather = gathers ? &*gather_ : nullptr;

@@ -15,8 +15,8 @@ bool samples(const VariantOptions& o) { return o.bpe_dropout > 0 || o.unigram_al
 bool samples_source(const VariantOptions& o) { return samples(o) && o.subword_sides != SubwordSides::target; }
 bool samples_target(const VariantOptions& o) { return samples(o) && o.subword_sides != SubwordSides::source; }
 
-double alpha_for(PieceTable::Kind kind, const VariantOptions& o) {
-  return kind == PieceTable::bpe ? o.bpe_dropout : o.unigram_alpha;
+double alpha_for(PieceList::Kind kind, const VariantOptions& o) {
+  return kind == PieceList::bpe ? o.bpe_dropout : o.unigram_alpha;
 }
 
 void check_probability(const char* option, double value) {
@@ -67,7 +67,7 @@ void check_variant_models(const VariantOptions& o, const std::string& source_mod
   for (const auto& [sampled, model] :
        {std::pair{samples_source(o), &source_model}, {samples_target(o), &target_model}}) {
     if (!sampled) continue;
-    (SubwordSampler(*model).kind() == PieceTable::bpe ? bpe : unigram) = true;
+    (SubwordSampler(*model).kind() == PieceList::bpe ? bpe : unigram) = true;
     if (models != *model) models += (models.empty() ? "" : " and ") + *model;
   }
   if (o.bpe_dropout > 0 && !bpe)

@@ -8,15 +8,27 @@
 
 namespace weft {
 
-void load_sentencepiece(const std::string& model_file, sentencepiece::SentencePieceProcessor& processor) {
-  const std::string model = read_file(model_file);
+namespace {
+
+void load_model(const std::string& model, const std::string& name, sentencepiece::SentencePieceProcessor& processor) {
   bool loaded = false;
   try {  // the library throws if a piece contains a NUL byte
     // An empty file parses as a model without pieces, and such a model would make the library end the process.
     loaded = !model.empty() && processor.LoadFromSerializedProto(model).ok();
   } catch (const std::exception&) {
   }
-  if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", model_file));
+  if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
+}
+
+}  // namespace
+
+void load_sentencepiece(const std::string& model_file, sentencepiece::SentencePieceProcessor& processor) {
+  load_model(read_file(model_file), model_file, processor);
+}
+
+void require_sentencepiece(const std::string& model, const std::string& name) {
+  sentencepiece::SentencePieceProcessor processor;
+  load_model(model, name, processor);
 }
 
 PieceSplitter::PieceSplitter(const std::string& model_file)

@@ -17,6 +17,9 @@ namespace weft {
 // Throws a data Error if the file cannot be read or is not a SentencePiece model.
 void load_sentencepiece(const std::string& model_file, sentencepiece::SentencePieceProcessor& processor);
 
+// Throws a data Error that names the file `name` if its content is not a SentencePiece model.
+void require_sentencepiece(const std::string& model, const std::string& name);
+
 class PieceSplitter {  // several threads may call split
  public:
   explicit PieceSplitter(const std::string& model_file);

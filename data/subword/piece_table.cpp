@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <limits>
+#include <utility>
 
-#include "data/subword/proto_reader.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
-
-constexpr uint64_t kPieces = 1, kTrainer = 2;                         // fields of ModelProto
-constexpr uint64_t kText = 1, kScore = 2, kType = 3, kModelType = 3;  // fields of a piece and of the trainer's settings
 
 template <typename T>
 uint64_t load(const char* bytes) {
@@ -38,15 +36,24 @@ uint64_t hash_of(std::string_view text) {
   return mixed(hash, load<uint8_t>(next) | load<uint8_t>(next + left / 2) << 8 | load<uint8_t>(next + left - 1) << 16);
 }
 
+// A byte's piece has a name like <0xE6>. SentencePiece accepts no other names.
+uint8_t byte_named(std::string_view piece) {
+  uint8_t byte = 0;
+  if (piece.size() > 3) std::from_chars(piece.data() + 3, piece.data() + piece.size(), byte, 16);
+  return byte;
+}
+
 }  // namespace
 
 PieceTable::PieceTable(std::string_view model, const std::string& name) {
-  const uint64_t kind = read(model, name);
-  if (kind != unigram && kind != bpe)
+  PieceList list = read_pieces(model, name);
+  if (list.kind != PieceList::unigram && list.kind != PieceList::bpe)
     fail(ErrorKind::data, fmt::format("{} is a word or character model, but subword sampling needs a BPE or unigram "
                                       "model, which has several segmentations per sentence",
                                       name));
-  kind_ = static_cast<Kind>(kind);
+  kind_ = static_cast<PieceList::Kind>(list.kind);
+  pieces_ = std::move(list.pieces);
+  entries_ = list.entries;
 
   lowest_score_ = std::numeric_limits<float>::max();
   slots_.resize(std::bit_ceil(4 * pieces_.size()));
@@ -54,7 +61,7 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
     const Piece& piece = pieces_[i];
     const auto id = static_cast<int32_t>(i);
     if (piece.type == Piece::unknown) unknown_ = id;
-    if (piece.type == Piece::byte && first_byte_ < 0) first_byte_ = id;  // 256 ids in a row
+    if (piece.type == Piece::byte) bytes_[byte_named(piece.text)] = id, has_bytes_ = true;
     if (piece.type == Piece::unknown || piece.type == Piece::control || piece.type == Piece::byte) continue;
     add_to_index(id);
     longest_ = std::max(longest_, piece.text.size());
@@ -62,31 +69,6 @@ PieceTable::PieceTable(std::string_view model, const std::string& name) {
     if (piece.type != Piece::normal) continue;
     lowest_score_ = std::min(lowest_score_, piece.score);
   }
-}
-
-// Fills pieces_ and returns the model's kind, which may be unsupported.
-uint64_t PieceTable::read(std::string_view model, const std::string& name) {
-  bool is_broken = false;
-  uint64_t kind = unigram;
-  ProtoReader fields(model);
-  while (const auto field = fields.next()) {
-    ProtoReader inner(field->bytes);
-    if (field->number == kTrainer) {
-      while (const auto setting = inner.next())
-        if (setting->number == kModelType) kind = setting->value;
-    } else if (field->number == kPieces) {
-      Piece& piece = pieces_.emplace_back();
-      while (const auto part = inner.next()) {
-        if (part->number == kText) piece.text = part->bytes;
-        if (part->number == kScore) piece.score = std::bit_cast<float>(static_cast<uint32_t>(part->value));
-        if (part->number == kType) piece.type = static_cast<Piece::Type>(part->value);
-      }
-    }
-    is_broken = is_broken || inner.is_broken();
-  }
-  if (is_broken || fields.is_broken() || pieces_.empty())
-    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
-  return kind;
 }
 
 // Returns the slot that contains the text, or the empty slot where it belongs.
@@ -117,7 +99,7 @@ size_t PieceTable::user_defined_prefix(std::string_view text) const {
 
 void PieceTable::append_unknown(std::string_view character, std::vector<int32_t>& ids) const {
   if (has_bytes()) {
-    for (const char byte : character) ids.push_back(first_byte_ + static_cast<unsigned char>(byte));
+    for (const char byte : character) ids.push_back(bytes_[static_cast<unsigned char>(byte)]);
   } else if (ids.empty() || ids.back() != unknown_) {  // adjacent unknown tokens are one token, as in SentencePiece
     ids.push_back(unknown_);
   }

@@ -1,35 +1,26 @@
 // data/subword/piece_table.h: reads the pieces of a SentencePiece model with their scores and types, and the model's
 // kind. Sampling needs this data, but SentencePiece's interface does not provide it.
-//
-// A model file is a Protocol Buffers message, ModelProto of sentencepiece_model.proto. Its field 1 is a piece (piece =
-// 1, score = 2, type = 3), and field 2 the trainer's settings (model_type = 3, byte_fallback = 35). If the file is not
-// such a message, the constructor throws a data Error.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/subword/piece_list.h"
+
 namespace weft {
-
-struct Piece {
-  enum Type : uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
-
-  std::string text;
-  float score = 0;  // BPE: minus the merge's number; unigram: a log-probability
-  Type type = normal;
-};
 
 class PieceTable {
  public:
-  enum Kind : uint8_t { unigram = 1, bpe = 2 };
-
-  // `model` is the content of the file `name`. Throws a data Error for a word or character model, which has only one
-  // segmentation.
+  // `model` is the content of the file `name`. Throws a data Error if it is not a SentencePiece model, or a word or
+  // character model, which has only one segmentation.
   PieceTable(std::string_view model, const std::string& name);
-  Kind kind() const { return kind_; }
-  bool has_bytes() const { return first_byte_ >= 0; }
+  PieceList::Kind kind() const { return kind_; }
+  // Returns the token of a piece: its id, or the unknown id for pieces that are no vocabulary entries.
+  int32_t token_of(int32_t id) const { return id < entries_ ? id : unknown_; }
+  bool has_bytes() const { return has_bytes_; }
   const Piece& operator[](int32_t id) const { return pieces_[static_cast<size_t>(id)]; }
   // Returns the id of the normal, user-defined or unused piece with this text, or -1 if there is none.
   int32_t find(std::string_view text) const;
@@ -42,11 +33,10 @@ class PieceTable {
   float lowest_score() const { return lowest_score_; }  // over normal pieces
 
  private:
-  uint64_t read(std::string_view model, const std::string& name);
   size_t slot_of(std::string_view text) const;
   void add_to_index(int32_t id);
 
-  Kind kind_ = unigram;
+  PieceList::Kind kind_ = PieceList::unigram;
   std::vector<Piece> pieces_;
   // This hash table with open addressing has at least four slots per piece. Most texts that are looked up are not
   // pieces, and then one slot is usually enough to find that out.
@@ -55,7 +45,10 @@ class PieceTable {
     int32_t id = -1;
   };
   std::vector<Slot> slots_;
-  int32_t unknown_ = 0, first_byte_ = -1;
+  int64_t entries_ = 0;
+  int32_t unknown_ = 0;
+  bool has_bytes_ = false;
+  std::array<int32_t, 256> bytes_ = {};  // the id of each byte's piece
   size_t longest_ = 0, longest_user_defined_ = 0;
   float lowest_score_ = 0;
 };

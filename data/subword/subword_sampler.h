@@ -25,7 +25,7 @@ class SubwordSampler {
   // segmentations equally likely, and large values leave only the best one.
   std::vector<int32_t> sample(std::string_view text, double alpha, CountedRandom& random) const;
 
-  PieceTable::Kind kind() const { return pieces_.kind(); }
+  PieceList::Kind kind() const { return pieces_.kind(); }
 
  private:
   PieceTable pieces_;

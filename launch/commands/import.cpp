@@ -17,6 +17,7 @@
 #include "trainer/config/config_text.h"
 #include "trainer/display/units.h"
 #include "trainer/export/formats/pytorch_file.h"
+#include "trainer/import/imported_model.h"
 #include "trainer/inference/model_loader.h"
 #include "trainer/train_state.h"
 
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ImportRequest {
-  std::string weights, config, output;
+  std::string from, weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
 
@@ -49,11 +50,31 @@ void take_files_of_folder(ImportRequest& r) {
   if (fs::exists(folder + "/tokenizer.model") || fs::exists(folder + "/source.model")) r.tokenizer = folder;
 }
 
+// The folder of --from contains everything that the other options name.
+void require_alone(const ImportRequest& r) {
+  for (const auto& [option, value] : {std::pair("--weights", r.weights),
+                                      {"--config", r.config},
+                                      {"--tokenizer", r.tokenizer},
+                                      {"--source-tokenizer", r.source_tokenizer},
+                                      {"--target-tokenizer", r.target_tokenizer}})
+    if (!value.empty())
+      fail(ErrorKind::usage,
+           fmt::format("{} cannot be combined with --from, whose folder contains the whole model", option));
+  if (!fs::is_directory(r.from)) fail(ErrorKind::usage, fmt::format("--from {} is not a folder", r.from));
+}
+
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   Options options(
-      "import --weights PATH --config FILE.cfg --output DIR [--tokenizer MODEL] [options]\n\n"
-      "Makes a checkpoint from PyTorch weights, to translate with them or to continue training (docs/pytorch.md).\n\n"
+      "import --from FOLDER --output DIR | --weights PATH --config FILE.cfg --output DIR [options]\n\n"
+      "Makes a checkpoint from another program's model, to translate with it or to continue training. The model is a\n"
+      "folder of Hugging Face's transformers (docs/foreign-models.md), or weights of PyTorch's nn.Transformer\n"
+      "(docs/pytorch.md).\n\n"
+      "  weft import --from opus-mt-en-de --output imported\n"
       "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
+  options.add("from", r.from,
+              "folder with config.json, model.safetensors and SentencePiece models of a MarianMTModel, "
+              "M2M100ForConditionalGeneration (M2M-100, NLLB), MBartForConditionalGeneration or "
+              "PegasusForConditionalGeneration");
   options.add("weights", r.weights,
               "safetensors file with the tensor names and shapes of nn.Transformer, or a folder with such a "
               "model.safetensors and, optionally, tokenizers, as written by weft export --format pytorch");
@@ -62,11 +83,16 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   options.add("output", r.output,
               "new or empty folder for the checkpoint; translate, score, --train.init and others can use this folder");
   if (!options.parse(args)) return false;
-  for (const char* name : {"weights", "config", "output"}) options.require(name);
-  take_files_of_folder(r);
-  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
+  if (r.from.empty()) {
+    for (const char* name : {"weights", "config"}) options.require(name);
+    take_files_of_folder(r);
+    find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+    check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+    if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
+  } else {
+    require_alone(r);
+  }
+  options.require("output");
   if (!is_free(r.output))
     fail(ErrorKind::usage, fmt::format("--output {} already exists: give a new or empty folder", r.output));
   return true;
@@ -103,18 +129,28 @@ RunConfig read_config(const ImportRequest& r) {
   return config;
 }
 
-std::string save(const ImportRequest& r, const RunConfig& config, const ParamStore& params, std::vector<float> values) {
+ImportedModel import_pytorch(const ImportRequest& r) {
+  ImportedModel imported{.config = read_config(r), .tokenizers = tokenizer_files(r), .values = {}};
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets; the values come from the file
+  const Transformer model(imported.config.model, params, /*num_positions=*/1);
+  params.lay_out();
+  imported.values = read_pytorch_file(r.weights, imported.config.model, params);
+  return imported;
+}
+
+// Returns the checkpoint's folder.
+std::string save(const std::string& output, ImportedModel& imported, const ParamStore& params) {
   Context host;
   const auto alone = make_single_communicator();
-  const Mesh mesh(*alone, config.parallel);
+  const Mesh mesh(*alone, imported.config.parallel);
   const TrainState state;
-  const FlatState model{"model", "", Tensor(values.data(), {params.numel()})};
-  return save_checkpoint(host, r.output, mesh,
+  const FlatState values{"model", "", Tensor(imported.values.data(), {params.numel()})};
+  return save_checkpoint(host, output, mesh,
                          {.step = 0,
                           .params = params,
-                          .buffers = {model},
+                          .buffers = {values},
                           .state = state.to_json(),
-                          .extras = {.config = to_cfg(config), .files = tokenizer_files(r)}});
+                          .extras = {.config = to_cfg(imported.config), .files = imported.tokenizers}});
 }
 
 }  // namespace
@@ -122,15 +158,17 @@ std::string save(const ImportRequest& r, const RunConfig& config, const ParamSto
 int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
-  const RunConfig config = read_config(request);
-  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets; the values come from the file
-  const Transformer model(config.model, params, /*num_positions=*/1);
+  ImportedModel imported = request.from.empty() ? import_pytorch(request) : import_huggingface(request.from);
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
+  const Transformer model(imported.config.model, params, /*num_positions=*/1);
   params.lay_out();
-  const std::string folder = save(request, config, params, read_pytorch_file(request.weights, config.model, params));
+  const std::string folder = save(request.output, imported, params);
 
-  fmt::print("{}: {} parameters from {}\n", folder, with_commas(params.global_numel()), request.weights);
+  fmt::print("{}: {} parameters from {}\n", folder, with_commas(params.global_numel()),
+             request.from.empty() ? request.weights : request.from);
   fmt::print("  vocabulary {} / {}; all numbers are finite and were copied exactly\n",
-             with_commas(config.model.source_vocabulary), with_commas(config.model.target_vocabulary));
+             with_commas(imported.config.model.source_vocabulary),
+             with_commas(imported.config.model.target_vocabulary));
   fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
   fmt::print("  train it:  weft train --train.init={} ...\n", request.output);
   return 0;

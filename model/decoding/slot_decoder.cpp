@@ -125,7 +125,8 @@ void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& allow
 SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) const {
   p.arena.reset();
   const auto idle = [](const Slot& s) { return s.id < 0; };
-  const Tensor ids = upload_each(p, slots, [](const Slot& s, size_t) { return s.id; });
+  const Tensor ids = upload_each(
+      p, slots, [&](const Slot& s, size_t) { return s.id == SpecialIds::bos ? model_.config().start_id() : s.id; });
   const auto upload_rows = [&](int64_t longest, auto&& begin, auto&& end) {
     return SequenceRanges{.begin = upload_each(p, slots, begin), .end = upload_each(p, slots, end), .longest = longest};
   };

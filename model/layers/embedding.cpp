@@ -25,16 +25,30 @@ const Param* declare_table(ParamStore& params, const std::string& name, int64_t 
                          .matrix = true});
 }
 
-Embedding::Embedding(const std::string& name, const Param* table, const ModelConfig& c)
+Embedding::Embedding(ParamStore& params, const std::string& name, const Param* table, const ModelConfig& c)
     : table_(table),
       width_(c.width),
       scale_(c.scale_embeddings ? std::sqrt(static_cast<float>(c.width)) : 1.0f),
       rate_(c.dropout_embedding),
       purpose_(purpose_of(name + ".dropout")),
-      cut_purpose_(purpose_of(name + ".cut")) {}
+      cut_purpose_(purpose_of(name + ".cut")) {
+  if (c.embedding_norm) norm_.emplace(params, name + ".norm", c);
+}
 
 void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, const PositionTable& position_table,
-                        const Tensor& y) const {
+                        const Tensor& y, Saved* saved) const {
+  const Dropout dropout = p.row_dropout(rate_, purpose_, y.rows(), width_);
+  if (!norm_) return look_up(p, ids, positions, position_table.rows(), y, dropout);
+  const size_t mark = p.arena.mark();
+  const Tensor x = p.arena.like(y);
+  look_up(p, ids, positions, position_table.rows(), x, {});
+  norm_->forward(p, x, y, saved ? &saved->norm : nullptr);
+  if (dropout.rate > 0) ops::dropout_add_forward(p.ctx, {.x = y, .y = y, .dropout = dropout});
+  if (!saved) p.arena.reset(mark);
+}
+
+void Embedding::look_up(Pass& p, const Tensor& ids, const Tensor& positions, const Tensor& position_rows,
+                        const Tensor& y, const Dropout& dropout) const {
   ArenaScope scope(p.arena);
   PartialSum sum(p, y);
   ops::embedding_forward(p.ctx, {.ids = ids,
@@ -44,17 +58,16 @@ void Embedding::forward(Pass& p, const Tensor& ids, const Tensor& positions, con
                                  .y = sum.part(),
                                  .cut = p.dropout(p.cut, cut_purpose_, ids.numel(), /*width=*/1)});
   sum.reduce(p);
-  const Dropout dropout = p.row_dropout(rate_, purpose_, y.rows(), width_);
-  const Tensor rows = position_table.rows();
-  if (rows.empty()) return ops::dropout_add_forward(p.ctx, {.x = sum.sum(), .y = y, .dropout = dropout});
-  ops::add_positions(p.ctx,
-                     {.x = sum.sum(), .positions = p.own_part(positions), .table = rows, .y = y, .dropout = dropout});
+  if (position_rows.empty()) return ops::dropout_add_forward(p.ctx, {.x = sum.sum(), .y = y, .dropout = dropout});
+  ops::add_positions(
+      p.ctx, {.x = sum.sum(), .positions = p.own_part(positions), .table = position_rows, .y = y, .dropout = dropout});
 }
 
 void Embedding::backward(Pass& p, const ops::SortedIds& by_id, const ops::SortedIds& by_position,
-                         const PositionTable& position_table, const Tensor& d_y) const {
+                         const PositionTable& position_table, const Saved& saved, const Tensor& d_y) const {
   const Dropout drop = p.row_dropout(rate_, purpose_, d_y.rows(), width_);
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
+  if (norm_) norm_->backward(p, d_y, saved.norm, {}, d_y);
   ArenaScope scope(p.arena);
   const Tensor d = gather_rows(p, d_y);
   ops::embedding_backward(p.ctx, {.sorted = by_id,

@@ -9,7 +9,8 @@ Norm::Norm(ParamStore& params, const std::string& name, const ModelConfig& c)
       beta_(formula_of(c.norm_kind).has_beta
                 ? params.declare({.name = name + ".bias", .shape = {c.width}, .sums_rows = true})
                 : nullptr),
-      kind_(c.norm_kind) {}
+      kind_(c.norm_kind),
+      eps_(static_cast<float>(c.epsilon())) {}
 
 Norm::Saved Norm::allocate(Pass& p, const Tensor& x) const {
   return {.x = x,
@@ -26,7 +27,7 @@ void Norm::forward(Pass& p, const Tensor& x, const Tensor& y, Saved* saved) cons
                             .mean = s.mean,
                             .rstd = s.rstd,
                             .kind = kind_,
-                            .eps = formula_of(kind_).eps});
+                            .eps = eps_});
   if (saved) *saved = s;
 }
 
@@ -51,7 +52,7 @@ void Norm::backward(Pass& p, const Tensor& d_y, const Saved& saved, const Tensor
 }
 
 void Norm::forward(Pass& p, ops::ResidualNormForward sum) const {
-  sum.gamma = gamma_->value, sum.beta = beta(), sum.kind = kind_, sum.eps = formula_of(kind_).eps;
+  sum.gamma = gamma_->value, sum.beta = beta(), sum.kind = kind_, sum.eps = eps_;
   ops::residual_norm_forward(p.ctx, sum);
 }
 

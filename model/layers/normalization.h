@@ -34,6 +34,7 @@ class Norm {
   Tensor d_beta() const { return beta_ ? beta_->grad : Tensor(); }
   const Param *gamma_, *beta_;
   NormKind kind_;
+  float eps_;
 };
 
 }  // namespace weft

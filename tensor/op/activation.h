@@ -12,17 +12,19 @@
 namespace weft {
 
 enum class Activation : uint8_t {
-  relu,       // max(x, 0)
-  gelu,       // x Phi(x), exact (Hendrycks & Gimpel 2016)
-  gelu_tanh,  // gelu's approximation by tanh (same source)
-  silu,       // x / (1 + e^-x), also called swish (Elfwing et al. 2018; Ramachandran et al. 2017)
-  sigmoid     // 1 / (1 + e^-x); only as the gate of a gated linear unit
+  relu,          // max(x, 0)
+  gelu,          // x Phi(x), exact (Hendrycks & Gimpel 2016)
+  gelu_tanh,     // gelu's approximation by tanh (same source)
+  gelu_sigmoid,  // gelu's approximation by a sigmoid, x / (1 + e^-1.702x) (same source, section 2)
+  silu,          // x / (1 + e^-x), also called swish (Elfwing et al. 2018; Ramachandran et al. 2017)
+  sigmoid        // 1 / (1 + e^-x); only as the gate of a gated linear unit
 };
 
-constexpr EnumNames<Activation, 5> enum_names(Activation) {
+constexpr EnumNames<Activation, 6> enum_names(Activation) {
   return {{{"relu", Activation::relu},
            {"gelu", Activation::gelu},
            {"gelu_tanh", Activation::gelu_tanh},
+           {"gelu_sigmoid", Activation::gelu_sigmoid},
            {"silu", Activation::silu},
            {"sigmoid", Activation::sigmoid}}};
 }
@@ -77,18 +79,24 @@ struct ActivationFunction<Activation::gelu_tanh> {
   }
 };
 
-template <>
-struct ActivationFunction<Activation::silu> {
+template <int kPerMille>  // x / (1 + e^-bx) with b = kPerMille / 1000
+struct SigmoidUnit {
   template <typename T>
   WEFT_HD static T value(T x) {
-    return x * sigmoid(x);
+    return x * sigmoid(T(kPerMille * 0.001) * x);
   }
   template <typename T>
   WEFT_HD static T derivative(T x) {
-    const T s = sigmoid(x);
-    return s + x * s * sigmoid(-x);  // sigmoid(-x) is 1 - s without cancellation
+    const T u = T(kPerMille * 0.001) * x, s = sigmoid(u);
+    return s + u * s * sigmoid(-u);  // sigmoid(-u) is 1 - s without cancellation
   }
 };
+
+template <>
+struct ActivationFunction<Activation::gelu_sigmoid> : SigmoidUnit<1702> {};
+
+template <>
+struct ActivationFunction<Activation::silu> : SigmoidUnit<1000> {};
 
 template <>
 struct ActivationFunction<Activation::sigmoid> {
@@ -112,6 +120,8 @@ auto with_activation(Activation kind, F&& f) {
       return f(ActivationFunction<Activation::gelu>());
     case Activation::gelu_tanh:
       return f(ActivationFunction<Activation::gelu_tanh>());
+    case Activation::gelu_sigmoid:
+      return f(ActivationFunction<Activation::gelu_sigmoid>());
     case Activation::silu:
       return f(ActivationFunction<Activation::silu>());
     case Activation::sigmoid:

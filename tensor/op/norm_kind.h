@@ -24,17 +24,17 @@ inline constexpr const char* kNormKindHelp =
 struct NormFormula {
   bool centred;   // m = mean(x); otherwise m = 0, and no mean is saved for backward
   bool has_beta;  // otherwise beta = 0
-  float eps;      // the usual value
+  double eps;     // the usual value
 };
 
 constexpr NormFormula formula_of(NormKind kind) {
   switch (kind) {
     case NormKind::layer:
-      return {.centred = true, .has_beta = true, .eps = 1e-5f};  // eps of PyTorch's nn.LayerNorm
+      return {.centred = true, .has_beta = true, .eps = 1e-5};  // eps of PyTorch's nn.LayerNorm
     case NormKind::rms:
       break;
   }
-  return {.centred = false, .has_beta = false, .eps = 1e-6f};  // eps of T5 and Llama
+  return {.centred = false, .has_beta = false, .eps = 1e-6};  // eps of T5 and Llama
 }
 
 // Calls f(std::integral_constant of kind), so that loops are compiled for each kind.

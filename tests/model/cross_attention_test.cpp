@@ -24,7 +24,7 @@ Block three_sentences() {
 
 Weights weights_of(SmallModel& m, const Choice& choice, const Block& block = three_sentences()) {
   Pass p = m.pass(0, /*training=*/false);
-  const DeviceBatch batch = load_batch(p, block);
+  const DeviceBatch batch = m.model->load(p, block);
   const Tensor y = m.arena.tensor({20, 6});
   m.model->cross_attention(p, batch, choice, y);
   return to_host<float>(m.ctx, y);

@@ -32,7 +32,7 @@ void check_model(ModelConfig config, const Layout& layout, uint64_t seed, double
   const Block block = block_of(layout, config);
   Pass& p = bench.pass();
   const BlockLoss sums =
-      sum_of(p.ctx, model.loss_and_gradients(p, load_batch(p, block), {.smoothing = smoothing}, nullptr));
+      sum_of(p.ctx, model.loss_and_gradients(p, model.load(p, block), {.smoothing = smoothing}, nullptr));
   bench.expect_gradients(
       bench.floats(1, 1, {static_cast<float>(sums.loss)}), bench.floats(1, 1, {LayerBench::kLossScale}), {}, 1e-5,
       [&](const DoubleModel& m, const std::vector<Matrix>&) { return Doubles{m.loss(block, smoothing)}; });
@@ -59,6 +59,11 @@ const Form kForms[] = {
      [](ModelConfig& c) {
        c.norm = NormPosition::pre, c.bias_attention = c.bias_feed_forward = c.scale_embeddings = false;
        c.positions = Positions::learned, c.max_positions = 7;
+     }},
+    {"post_embedding_norm_other_eps_start_from_zero",
+     [](ModelConfig& c) {
+       c.embedding_norm = true, c.norm_eps = 1e-3, c.start_token = StartToken::zero, c.dropout_embedding = 0.25;
+       c.activation = FeedForwardActivation::gelu_sigmoid;
      }},
     {"pre_rms_swiglu_rotary_shared_keys",
      [](ModelConfig& c) {

@@ -186,19 +186,20 @@ TEST(LayerGradients, OfEmbeddingWithPositions) {
       config.scale_embeddings = positions != Positions::halves;
       config.tying = Tying::none;
       if (positions == Positions::learned) config.max_positions = 8;
-      if (positions == Positions::tensor2tensor) config.position_offset = 2;
+      if (positions == Positions::tensor2tensor) config.position_offset = 2, config.embedding_norm = true;
       LayerBench bench(config);
       const Param* table = declare_table(bench.params, "source_embedding.weight", 7, config);
       const PositionEncoding tables(bench.params, config, 8);
-      const Embedding embedding("source_embedding", table, config);
+      const Embedding embedding(bench.params, "source_embedding", table, config);
       bench.allocate();
       const std::vector<int32_t> ids = rows == 1 ? std::vector<int32_t>{6} : std::vector<int32_t>{3, 0, 3, 6, 3};
       std::vector<int32_t> places;
       for (int32_t i = 0; i < rows; ++i) places.push_back(i);
       const Tensor y = bench.space(rows, config.width), d_y = bench.random(rows, config.width), d = bench.copy(d_y);
-      embedding.forward(bench.pass(), bench.ints(ids), bench.ints(places), tables.source(), y);
+      Embedding::Saved saved;
+      embedding.forward(bench.pass(), bench.ints(ids), bench.ints(places), tables.source(), y, &saved);
       const auto sorted = [&](const std::vector<int32_t>& of) { return ops::SortedIds(bench.ints(ops::sort_ids(of))); };
-      embedding.backward(bench.pass(), sorted(ids), sorted(places), tables.source(), d);
+      embedding.backward(bench.pass(), sorted(ids), sorted(places), tables.source(), saved, d);
       bench.expect_gradients(y, d_y, {}, tolerance(rows), [&](const DoubleModel& m, const std::vector<Matrix>&) {
         return m.embed(ids, "source", {0, ids.size()}).values;
       });

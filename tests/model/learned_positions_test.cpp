@@ -24,7 +24,7 @@ const Param& side(const SmallModel& m, const char* name) {
 double loss_of_step(SmallModel& m, const Block& block) {
   ops::fill(m.ctx, {.x = m.params.grads()});
   Pass p = m.pass();
-  return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = 0.1}, nullptr)).loss;
+  return sum_of(m.ctx, m.model->loss_and_gradients(p, m.model->load(p, block), {.smoothing = 0.1}, nullptr)).loss;
 }
 
 double norm_of_row(SmallModel& m, const Tensor& table, int64_t row) {

@@ -55,7 +55,7 @@ std::vector<double> first_piece_probabilities(SmallModel& m, int64_t vocabulary)
   for (int32_t id = 0; id < vocabulary; ++id) builder.add(std::vector{3, 4}, std::vector{id});
   const Block block = builder.finish(0);
   Pass p = m.pass(0, false);
-  const std::vector<float> nll = to_host<float>(m.ctx, m.model->loss(p, load_batch(p, block), /*smoothing=*/0).nll);
+  const std::vector<float> nll = to_host<float>(m.ctx, m.model->loss(p, m.model->load(p, block), /*smoothing=*/0).nll);
   std::vector<double> probabilities;
   for (int64_t id = 0; id < vocabulary; ++id)
     probabilities.push_back(std::exp(-nll[static_cast<size_t>(block.target_offsets[static_cast<size_t>(id)])]));
@@ -73,7 +73,7 @@ PaddedResult run(const PaddedCase& c, float planted) {
     Pass p = m.pass();
     ops::fill(m.ctx, {.x = m.params.grads()});
     const BlockLoss loss =
-        sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = 0.1}, nullptr));
+        sum_of(m.ctx, m.model->loss_and_gradients(p, m.model->load(p, block), {.smoothing = 0.1}, nullptr));
     EXPECT_EQ(gradient_in_padding(m), 0) << "rank " << tp.rank();
     auto gradients = gather(m.ctx, m.params, tp, true);
     auto probabilities = first_piece_probabilities(m, c.vocabulary);

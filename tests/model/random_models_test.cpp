@@ -78,7 +78,8 @@ void RandomCase::draw_model(Draw& draw) {
   c.feed_forward = grid.tp * draw.from(2, 8);
   c.encoder_layers = draw.from(1, 3), c.decoder_layers = draw.from(1, 3);
   c.norm = draw.one_of({NormPosition::post, NormPosition::pre});
-  c.final_norm = draw.coin();
+  c.final_norm = draw.coin(), c.embedding_norm = draw.coin();
+  c.norm_eps = draw.one_of({0.0, 1e-6, 1e-2});
   c.activation = draw.one_of_enum<FeedForwardActivation>();
   c.norm_kind = draw.one_of_enum<NormKind>();
   c.bias_attention = draw.coin(), c.bias_feed_forward = draw.coin(), c.bias_output = draw.coin();
@@ -86,6 +87,7 @@ void RandomCase::draw_model(Draw& draw) {
   c.target_vocabulary = draw.from(std::max(5, grid.tp), 40);
   c.source_vocabulary = c.tying == Tying::all ? c.target_vocabulary : draw.from(5, 40);
   c.scale_embeddings = draw.coin();
+  c.start_token = draw.one_of_enum<StartToken>();
   c.positions = draw.one_of_enum<Positions>();
   if (is_rotary(c.positions) && c.head_size() % 2 != 0) c.positions = Positions::interleaved;
   if (c.positions == Positions::learned)

@@ -72,7 +72,7 @@ Counts counts_of_step(bool sequence, bool last) {
     p.sequence = sequence;
     const std::vector<Block> blocks = random_blocks(counted_model(), /*count=*/1, kRows, kRows, 6, /*seed=*/1);
     counting.counts = {};
-    m.model->loss_and_gradients(p, load_batch(p, blocks.front()), {.smoothing = 0.1}, last ? &sync : nullptr);
+    m.model->loss_and_gradients(p, m.model->load(p, blocks.front()), {.smoothing = 0.1}, last ? &sync : nullptr);
     if (world.rank() == 0) counts = counting.counts;
     sync.wait();
   });

@@ -28,7 +28,7 @@ TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
   for (int64_t step = 1; step <= all_or_few(150, 50); ++step) {
     ops::fill(m.ctx, {.x = m.params.grads()});
     Pass p = m.pass(0, /*training=*/true, /*loss_scale=*/1.0 / 26);
-    loss = sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {}, nullptr)).loss / 26;
+    loss = sum_of(m.ctx, m.model->loss_and_gradients(p, m.model->load(p, block), {}, nullptr)).loss / 26;
     adam.step(m.ctx, lr);
   }
   EXPECT_LT(loss, 0.05);

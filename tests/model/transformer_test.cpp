@@ -15,7 +15,7 @@ using Ids = std::vector<int32_t>;
 
 double loss_of(SmallModel& m, const Block& block, double smoothing) {
   Pass p = m.pass();
-  return sum_of(m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = smoothing}, nullptr)).loss;
+  return sum_of(m.ctx, m.model->loss_and_gradients(p, m.model->load(p, block), {.smoothing = smoothing}, nullptr)).loss;
 }
 
 // A directional derivative for each parameter tensor: (L(w + h v) - L(w - h v)) / 2h against g . v. On the
@@ -101,7 +101,7 @@ TEST(Transformer, ASentenceDoesNotSeeItsNeighbours) {
   const Block second = builder.finish(0);
   const auto rows = [&](const Block& b) {
     Pass p = m.pass(0, false);
-    return to_host<float>(m.ctx, m.model->loss(p, load_batch(p, b), /*smoothing=*/0).nll.slice_rows(0, 3));
+    return to_host<float>(m.ctx, m.model->loss(p, m.model->load(p, b), /*smoothing=*/0).nll.slice_rows(0, 3));
   };
   EXPECT_EQ(rows(first), rows(second));
 }
@@ -115,7 +115,7 @@ TEST(Transformer, DropoutChangesWithStepAndBlockOnly) {
   const auto loss = [&](uint32_t step, int64_t index, bool training) {
     Pass p = m.pass(index, training);
     m.scalars.set(m.ctx, {.step = step, .block = index});
-    return sum_of(m.ctx, m.model->loss(p, load_batch(p, block), 0)).loss;
+    return sum_of(m.ctx, m.model->loss(p, m.model->load(p, block), 0)).loss;
   };
   EXPECT_EQ(loss(1, 0, true), loss(1, 0, true));
   EXPECT_NE(loss(1, 0, true), loss(2, 0, true));
@@ -140,7 +140,7 @@ TEST(Transformer, ADryRunMeasuresExactlyWhatARealRunTakes) {
   Pass p{.ctx = dry, .arena = measuring, .tp = tp, .training = true};
   BlockBuilder builder(30, 34);
   builder.add(Ids{}, Ids{});
-  model.loss_and_gradients(p, load_batch(p, builder.finish(0)), {.smoothing = 0.1}, nullptr);
+  model.loss_and_gradients(p, model.load(p, builder.finish(0)), {.smoothing = 0.1}, nullptr);
   EXPECT_EQ(measuring.high_water(), m.arena.high_water());
 }
 

@@ -27,7 +27,7 @@ TEST_P(PytorchConsistency, HasTheSameLossesAndEveryGradient) {
       put(m.ctx, weights, m.params);
       const Block block = block_of(file);
       Pass p = m.pass(/*block=*/0, /*training=*/true, /*loss_scale=*/1 / block.target_weight());
-      const RowLoss rows = m.model->loss_and_gradients(p, load_batch(p, block), options, nullptr);
+      const RowLoss rows = m.model->loss_and_gradients(p, m.model->load(p, block), options, nullptr);
       const BlockLoss sums = sum_of(m.ctx, rows);
       const BlockLoss divergence = sum_of(m.ctx, {.loss = rows.divergence, .nll = rows.divergence});
       const auto got = gather(m.ctx, m.params, world, /*gradients=*/true);

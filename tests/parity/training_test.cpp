@@ -40,7 +40,7 @@ Training train(const ReferenceFile& file, const std::vector<Block>& blocks, int 
       ops::fill(m.ctx, {.x = m.params.grads()});
       Pass p = m.pass(0, /*training=*/true, /*loss_scale=*/1 / tokens);
       const RowLoss rows =
-          m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = file.number("smoothing")}, nullptr);
+          m.model->loss_and_gradients(p, m.model->load(p, block), {.smoothing = file.number("smoothing")}, nullptr);
       t.losses.push_back(sum_of(m.ctx, rows).loss / tokens);
       sums.clear(m.ctx);
       optimizer.add_squares(m.ctx, sums.split_squares(), sums.whole_squares());

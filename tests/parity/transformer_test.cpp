@@ -30,7 +30,7 @@ GridResult mean_loss_on_grid(const ReferenceFile& file, int dp, int tp, const Do
     const Block block = block_of(file, static_cast<size_t>(mesh.dp().rank()), static_cast<size_t>(dp), pair_weights);
     Pass p = m.pass(block.index, /*training=*/true, /*loss_scale=*/1 / target_weight);
     const BlockLoss loss = sum_of(
-        m.ctx, m.model->loss_and_gradients(p, load_batch(p, block), {.smoothing = file.number("smoothing")}, &sync));
+        m.ctx, m.model->loss_and_gradients(p, m.model->load(p, block), {.smoothing = file.number("smoothing")}, &sync));
     sync.wait();
     const BlockLoss sum{.loss = mesh.dp().sum(loss.loss), .nll = mesh.dp().sum(loss.nll)};
     auto gradients = gather(m.ctx, m.params, mesh.tp(), /*gradients=*/true);
@@ -76,7 +76,8 @@ TEST_P(PytorchTransformer, GivesEachTargetRowTheSameLikelihood) {
   put(m.ctx, parameters_of(file, "weights", config), m.params);
   const Block block = block_of(file);
   Pass p = m.pass(0, /*training=*/false);
-  const Tensor nll = m.model->loss(p, load_batch(p, block), /*smoothing=*/0).nll.slice_rows(0, block.target_tokens());
+  const Tensor nll =
+      m.model->loss(p, m.model->load(p, block), /*smoothing=*/0).nll.slice_rows(0, block.target_tokens());
   expect_close_in_norm(to_host<float>(m.ctx, nll), file.numbers("row_nll"), kTolerance, 0, "nll of the rows");
 }
 

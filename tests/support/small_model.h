@@ -157,7 +157,7 @@ inline GridResult run_on_mesh(const ModelConfig& config, const std::vector<Block
   for (size_t i = first; i < first + share; ++i) {
     Pass p = m.pass(blocks[i].index, /*training=*/true, loss_scale / weight);
     p.sequence = options.sequence, p.recompute = options.recompute;
-    total.add(m.ctx, m.model->loss_and_gradients(p, load_batch(p, blocks[i]), loss_options,
+    total.add(m.ctx, m.model->loss_and_gradients(p, m.model->load(p, blocks[i]), loss_options,
                                                  i + 1 == first + share ? &sync : nullptr));
   }
   sync.wait();

@@ -69,6 +69,8 @@ double activation_formula(Activation kind, double x) {
       return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
     case Activation::gelu_tanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * std::pow(x, 3))));
+    case Activation::gelu_sigmoid:
+      return x / (1 + std::exp(-1.702 * x));
     case Activation::silu:
       return x / (1 + std::exp(-x));
     case Activation::sigmoid:

@@ -2,11 +2,14 @@
 #include "trainer/checkpoint/safetensors.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "data/strict_json.h"
 #include "tensor/error.h"
@@ -181,19 +184,31 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expe
   entries_ = parse_safetensors_header(header, file_.size() - data_begin_, path);
 }
 
-void SafetensorsFile::read(const std::string& name, float* out) const {
+const SafetensorsEntry& SafetensorsFile::entry(const std::string& name) const {
   const auto it = entries_.find(name);
   if (it == entries_.end()) fail(ErrorKind::checkpoint, fmt::format("{} lacks tensor '{}'", path(), printable(name)));
-  const SafetensorsEntry& entry = it->second;
-  const uint64_t begin = data_begin_ + entry.begin, bytes = entry.end - entry.begin;
-  if (entry.dtype == "F32") return file_.read(begin, out, bytes);
-  if (entry.dtype != "F16" && entry.dtype != "BF16")
+  return it->second;
+}
+
+void SafetensorsFile::read(const std::string& name, float* out) const {
+  const std::vector<int64_t>& shape = entry(name).shape;
+  read(name, 0, std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()), out);
+}
+
+void SafetensorsFile::read(const std::string& name, int64_t first, int64_t count, float* out) const {
+  const SafetensorsEntry& e = entry(name);
+  const bool is_wide = e.dtype == "F32";
+  if (!is_wide && e.dtype != "F16" && e.dtype != "BF16")
     fail(ErrorKind::checkpoint,
          fmt::format("{}: tensor '{}' has dtype {}, but only F32, F16 and BF16 can be loaded: save it as F32", path(),
-                     printable(name), entry.dtype));
-  std::vector<uint16_t> narrow(bytes / sizeof(uint16_t));
-  file_.read(begin, narrow.data(), bytes);
-  std::transform(narrow.begin(), narrow.end(), out, entry.dtype == "F16" ? widened_f16 : widened_bf16);
+                     printable(name), e.dtype));
+  const uint64_t size = is_wide ? sizeof(float) : sizeof(uint16_t), bytes = static_cast<uint64_t>(count) * size;
+  const uint64_t begin = e.begin + static_cast<uint64_t>(first) * size;
+  require(first >= 0 && count >= 0 && begin + bytes <= e.end, ErrorKind::internal, "a read past the end of a tensor");
+  if (is_wide) return file_.read(data_begin_ + begin, out, bytes);
+  std::vector<uint16_t> narrow(static_cast<size_t>(count));
+  file_.read(data_begin_ + begin, narrow.data(), bytes);
+  std::transform(narrow.begin(), narrow.end(), out, e.dtype == "F16" ? widened_f16 : widened_bf16);
 }
 
 }  // namespace weft

@@ -46,9 +46,13 @@ class SafetensorsFile {
 
   const std::string& path() const { return file_.path(); }
   const SafetensorsEntries& entries() const { return entries_; }
-  void read(const std::string& name, float* out) const;  // writes f32 values to `out`; widens F16 and BF16 exactly
+  // Write f32 values to `out`, and widen F16 and BF16 exactly: the whole tensor, or `count` values from index `first`.
+  void read(const std::string& name, float* out) const;
+  void read(const std::string& name, int64_t first, int64_t count, float* out) const;
 
  private:
+  const SafetensorsEntry& entry(const std::string& name) const;
+
   CheckedReader file_;
   uint64_t data_begin_ = 0;
   SafetensorsEntries entries_;

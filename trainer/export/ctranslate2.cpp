@@ -26,6 +26,8 @@ int8_t activation_number(FeedForwardActivation activation) {  // returns a value
       return 2;
     case Activation::gelu:
       return 3;
+    case Activation::gelu_sigmoid:
+      return 4;
     case Activation::sigmoid:
       break;
   }
@@ -44,8 +46,9 @@ class Ctranslate2Layout {
     add_side("decoder", config_.decoder_layers);
     file_.short_number("decoder/alignment_layer", -1);
     file_.short_number("decoder/alignment_heads", 1);
-    for (const char* flag : {"alibi", "alibi_use_positive_positions", "scale_alibi", "start_from_zero_embedding"})
+    for (const char* flag : {"alibi", "alibi_use_positive_positions", "scale_alibi"})
       file_.flag(fmt::format("decoder/{}", flag), false);
+    file_.flag("decoder/start_from_zero_embedding", config_.start_token == StartToken::zero);
     add_tables();
     return std::move(file_);
   }
@@ -82,6 +85,8 @@ class Ctranslate2Layout {
       file_.array(side + "/position_encodings/encodings", {rows, config_.width},
                   [=, this] { return is_source ? weights_.source_positions(rows) : weights_.target_positions(rows); });
     }
+    if (config_.embedding_norm)
+      add_norm(side + "/layernorm_embedding", side == "encoder" ? "source_embedding.norm" : "target_embedding.norm");
     if (config_.final_norm) add_norm(side + "/layer_norm", side + ".norm");
     for (int64_t i = 0; i < layers; ++i) {
       const std::string name = fmt::format("{}/layer_{}", side, i), ours = fmt::format("{}.{}", side, i);
@@ -169,14 +174,17 @@ void require_one_name(const ExportedModel& model, int32_t id, const char* what) 
 }
 
 std::string config_json(const ExportedModel& model) {
-  const nlohmann::json config = {{"add_source_bos", false},
-                                 {"add_source_eos", true},
-                                 {"bos_token", model.target.piece(SpecialIds::bos)},
-                                 {"decoder_start_token", model.target.piece(SpecialIds::bos)},
-                                 {"eos_token", model.target.piece(SpecialIds::eos)},
-                                 {"layer_norm_epsilon", nullptr},  // null means 1e-5, or 1e-6 for RMSNorm, as in Weft
-                                 {"multi_query_attention", model.config.num_kv_heads() != model.config.heads},
-                                 {"unk_token", model.target.piece(SpecialIds::unk)}};
+  const ModelConfig& c = model.config;
+  const int32_t start = c.start_token == StartToken::eos ? SpecialIds::eos : SpecialIds::bos;
+  nlohmann::json config = {{"add_source_bos", false},
+                           {"add_source_eos", true},
+                           {"bos_token", model.target.piece(SpecialIds::bos)},
+                           {"decoder_start_token", model.target.piece(start)},
+                           {"eos_token", model.target.piece(SpecialIds::eos)},
+                           {"layer_norm_epsilon", nullptr},  // null means 1e-5, or 1e-6 for RMSNorm, as in Weft
+                           {"multi_query_attention", c.num_kv_heads() != c.heads},
+                           {"unk_token", model.target.piece(SpecialIds::unk)}};
+  if (c.norm_eps > 0) config["layer_norm_epsilon"] = c.norm_eps;
   return config.dump(2) + "\n";
 }
 

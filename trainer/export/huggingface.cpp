@@ -24,7 +24,19 @@ constexpr Family kPegasus = {"transformers' PegasusForConditionalGeneration", "p
 const Family& family_of(const ModelConfig& c) { return c.norm == NormPosition::post ? kMarian : kPegasus; }
 
 std::string function_name(FeedForwardActivation activation) {  // returns a key of transformers' ACT2FN
-  return activation == FeedForwardActivation::gelu_tanh ? "gelu_pytorch_tanh" : name_of_enum(activation);
+  switch (activation) {
+    case FeedForwardActivation::gelu_tanh:
+      return "gelu_pytorch_tanh";
+    case FeedForwardActivation::gelu_sigmoid:
+      return "quick_gelu";
+    default:
+      return name_of_enum(activation);
+  }
+}
+
+// The embedding of padding is a vector of zeros.
+int64_t start_token_id(const ExportedModel& model) {
+  return model.config.start_token == StartToken::zero ? padding_id(model) : model.config.start_id();
 }
 
 json model_config(const ExportedModel& model) {
@@ -52,7 +64,7 @@ json model_config(const ExportedModel& model) {
                  {"bos_token_id", SpecialIds::bos},
                  {"eos_token_id", SpecialIds::eos},
                  {"pad_token_id", padding_id(model)},
-                 {"decoder_start_token_id", SpecialIds::bos},
+                 {"decoder_start_token_id", start_token_id(model)},
                  {"forced_eos_token_id", SpecialIds::eos},
                  {"torch_dtype", "float32"}};
   if (c.norm == NormPosition::post) {
@@ -70,7 +82,7 @@ json generation_config(const ExportedModel& model) {
   json config = {{"bos_token_id", SpecialIds::bos},
                  {"eos_token_id", SpecialIds::eos},
                  {"pad_token_id", padding},
-                 {"decoder_start_token_id", SpecialIds::bos},
+                 {"decoder_start_token_id", start_token_id(model)},
                  {"forced_eos_token_id", SpecialIds::eos},
                  {"bad_words_ids", forbidden},
                  {"max_length", 512},
@@ -141,14 +153,16 @@ void require_huggingface_model(const ModelConfig& c) {
   const auto truth = [](bool value) { return value ? "true" : "false"; };
   const bool post = c.norm == NormPosition::post;
   if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "only layer is supported");
+  if (c.epsilon() != formula_of(NormKind::layer).eps)
+    refuse("model.norm_eps", fmt::format("{}", c.norm_eps), "only 1e-5 is supported");
+  if (c.embedding_norm) refuse("model.embedding_norm", "true", "only false is supported");
   if (c.final_norm == post)
     refuse("model.final_norm", truth(c.final_norm),
            post ? "model.norm = post needs false" : "model.norm = pre needs true");
   if (c.positions != Positions::interleaved && c.positions != Positions::halves)
     refuse("model.positions", name_of_enum(c.positions), "only interleaved and halves are supported");
   if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "only 0 is supported");
-  if (is_gated(c.activation))
-    refuse("model.activation", name_of_enum(c.activation), "only relu, gelu, gelu_tanh and silu are supported");
+  if (is_gated(c.activation)) refuse("model.activation", name_of_enum(c.activation), "gated units are not supported");
   if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "only 0 is supported");
   if (!post && c.tying != Tying::all) refuse("model.tying", name_of_enum(c.tying), "model.norm = pre needs all");
 }

@@ -1,7 +1,7 @@
-// trainer/export/huggingface_weights.h: names Weft's parameters as in transformers' Marian and Pegasus classes.
+// trainer/export/huggingface_weights.h: returns the values of transformers' Marian and Pegasus classes.
 //
-// The names come from transformers 5.23.0, models/marian/modeling_marian.py and models/pegasus/modeling_pegasus.py.
-// Both classes use these names, but only Pegasus has final norms. Matrices are [out, in], as in Weft. Tensors are F32.
+// trainer/export/huggingface_names.h lists names and shapes. Tables get a row for padding, and tables of sinusoids are
+// added. Tensors are F32.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@
 namespace weft {
 namespace {
 
-constexpr float kMarianEps = 1e-6f;  // eps of Marian's layer norm
+constexpr double kMarianEps = 1e-6;  // eps of Marian's layer norm
 
 struct MarianTensor {
   std::vector<int64_t> shape;
@@ -41,8 +41,9 @@ Values multiplied(Values values, float factor) {
 class MarianLayout {
  public:
   explicit MarianLayout(const ExportedModel& model)
-      : config_(model.config), weights_(config_, model.params), D_(config_.width) {
-    begin_ = multiplied(weights_.rows(weights_.target_table(), SpecialIds::bos, 1), scale());
+      : config_(model.config), weights_(config_, model.params), D_(config_.width), start_(static_cast<size_t>(D_)) {
+    if (config_.start_token != StartToken::zero) start_ = weights_.rows(weights_.target_table(), config_.start_id(), 1);
+    begin_ = multiplied(start_, scale());
   }
 
   std::map<std::string, MarianTensor> build() {
@@ -68,8 +69,7 @@ class MarianLayout {
         [=, this] { return multiplied(weights_.of(weights_.source_table()), factor); });
     add("decoder_Wemb", {config_.target_vocabulary, D_}, [=, this] {
       Values table = weights_.of(weights_.target_table());
-      const Values bos = weights_.rows(weights_.target_table(), SpecialIds::bos, 1);
-      for (size_t i = 0; i < table.size(); ++i) table[i] = factor * (table[i] - bos[i % bos.size()]);
+      for (size_t i = 0; i < table.size(); ++i) table[i] = factor * (table[i] - start_[i % start_.size()]);
       return table;
     });
     const int64_t target = config_.target_vocabulary;
@@ -150,7 +150,7 @@ class MarianLayout {
 
   // Multiplies the outputs of norms and sublayers by a, and divides the matrices that follow by a.
   void scale_residual_sums() {
-    const float a = std::sqrt(kMarianEps / formula_of(NormKind::layer).eps);
+    const float a = static_cast<float>(std::sqrt(kMarianEps / config_.epsilon()));
     for (auto& [name, tensor] : tensors_) {
       const auto ends_in_one_of = [&name = name](std::initializer_list<const char*> ends) {
         return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
@@ -167,9 +167,20 @@ class MarianLayout {
   const ModelConfig& config_;
   Weights weights_;
   int64_t D_;
-  Values begin_;  // embedding of bos, scaled
+  Values start_, begin_;  // embedding of the start token, unscaled and scaled
   std::map<std::string, MarianTensor> tensors_;
 };
+
+const char* activation_name(FeedForwardActivation activation) {
+  switch (activation) {
+    case FeedForwardActivation::silu:
+      return "swish";
+    case FeedForwardActivation::gelu_sigmoid:
+      return "gelu";
+    default:
+      return "relu";
+  }
+}
 
 // Lists every option that Marian's transformer reads, including options that have Marian's default values.
 std::string model_yml(const ModelConfig& c) {
@@ -179,7 +190,7 @@ std::string model_yml(const ModelConfig& c) {
       "transformer-dim-ffn: {}\ntransformer-ffn-activation: {}\n"
       "transformer-preprocess: \"\"\ntransformer-postprocess: dan\ntransformer-postprocess-top: \"\"\n",
       c.width, c.source_vocabulary, c.target_vocabulary, c.encoder_layers, c.decoder_layers, c.heads, c.feed_forward,
-      c.activation == FeedForwardActivation::silu ? "swish" : "relu");
+      activation_name(c.activation));
   return yml +
          "transformer-postprocess-emb: d\ntransformer-ffn-depth: 2\ntransformer-decoder-dim-ffn: 0\n"
          "transformer-decoder-ffn-depth: 0\ntransformer-decoder-autoreg: self-attention\n"
@@ -211,12 +222,14 @@ void require_marian_model(const ModelConfig& c) {
   if (c.norm != NormPosition::post) refuse("model.norm", name_of_enum(c.norm), "only post is supported");
   if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "only layer is supported");
   if (c.final_norm) refuse("model.final_norm", "true", "only false is supported");
+  if (c.embedding_norm) refuse("model.embedding_norm", "true", "only false is supported");
   if (c.positions != Positions::tensor2tensor)
     refuse("model.positions", name_of_enum(c.positions), "only tensor2tensor is supported");
   if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "only 0 is supported");
   if (c.width % 2 != 0) refuse("model.width", std::to_string(c.width), "the width must be even");
-  if (c.activation != FeedForwardActivation::relu && c.activation != FeedForwardActivation::silu)
-    refuse("model.activation", name_of_enum(c.activation), "only relu and silu are supported");
+  if (c.activation != FeedForwardActivation::relu && c.activation != FeedForwardActivation::silu &&
+      c.activation != FeedForwardActivation::gelu_sigmoid)
+    refuse("model.activation", name_of_enum(c.activation), "only relu, silu and gelu_sigmoid are supported");
   if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "only 0 is supported");
 }
 

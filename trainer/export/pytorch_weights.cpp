@@ -106,6 +106,7 @@ void require_pytorch_model(const ModelConfig& c) {
     fail(ErrorKind::usage, fmt::format("PyTorch's nn.Transformer does not support {}", option));
   };
   if (c.norm_kind != NormKind::layer) refuse(fmt::format("model.norm_kind = {}", name_of_enum(c.norm_kind)));
+  if (c.embedding_norm) refuse("model.embedding_norm = true");
   if (is_gated(c.activation)) refuse(fmt::format("model.activation = {}", name_of_enum(c.activation)));
   if (c.num_kv_heads() != c.heads) refuse(fmt::format("model.kv_heads = {}", c.kv_heads));
   if (is_rotary(c.positions)) refuse(fmt::format("model.positions = {}", name_of_enum(c.positions)));

@@ -20,8 +20,8 @@ struct PytorchTensor {
   std::vector<const Param*> parts;  // concatenated, row-major; empty: zeros
 };
 
-// Throws an Error of kind usage if nn.Transformer cannot express this model because of RMSNorm, gated feed-forward
-// layers, grouped-query attention or rotary positions.
+// Throws an Error of kind usage if nn.Transformer cannot express this model because of RMSNorm, embedding norms, gated
+// feed-forward layers, grouped-query attention or rotary positions.
 void require_pytorch_model(const ModelConfig& config);
 
 // Returns every tensor of the state_dict. REQUIRES: `params` belong to a Transformer with this `config` and tp = 1.

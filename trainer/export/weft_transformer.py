@@ -14,21 +14,28 @@ import sys
 import torch
 from torch import nn
 
-BOS, EOS, NOTHING = 1, 2, -1  # NOTHING pads sentences after their end
+BOS, EOS, NOTHING, ZERO = 1, 2, -1, -2  # NOTHING pads sentences after their end; the embedding of ZERO is 0
+
+
+def gelu_sigmoid(x):
+    return x * torch.sigmoid(1.702 * x)
+
+
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": nn.functional.silu,
+               "gelu_sigmoid": gelu_sigmoid,
                # No nn.GELU("tanh"): the fast path of PyTorch's encoder would compute the exact function.
                "gelu_tanh": functools.partial(nn.functional.gelu, approximate="tanh")}
 
 
 class WeftTransformer(nn.Transformer):
-    """Ids are [sentences, length], padded with -1. Sources end with eos, and targets start with bos."""
+    """Ids are [sentences, length], padded with -1. Sources end with eos, and targets start with the start token."""
 
     def __init__(self, source_vocabulary, target_vocabulary, width, heads, feed_forward, encoder_layers, decoder_layers,
-                 norm="post", final_norm=False, activation="relu", bias_output=False, tying="all", scale_embeddings=True,
-                 positions="interleaved", position_offset=0, max_positions=1024):
+                 norm="post", norm_eps=1e-5, final_norm=False, activation="relu", bias_output=False, tying="all",
+                 scale_embeddings=True, positions="interleaved", position_offset=0, max_positions=1024):
         block = dict(d_model=width, nhead=heads, dim_feedforward=feed_forward, dropout=0.0, batch_first=True,
-                     activation=ACTIVATIONS[activation], norm_first=norm == "pre")
-        norms = [nn.LayerNorm(width) if final_norm else None for _ in range(2)]  # PyTorch would add final norms
+                     activation=ACTIVATIONS[activation], norm_first=norm == "pre", layer_norm_eps=norm_eps)
+        norms = [nn.LayerNorm(width, norm_eps) if final_norm else None for _ in range(2)]  # not PyTorch's default
         super().__init__(width, heads, batch_first=True, custom_encoder=nn.TransformerEncoder(
             nn.TransformerEncoderLayer(**block), encoder_layers, norms[0], enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(nn.TransformerDecoderLayer(**block), decoder_layers, norms[1]))
@@ -58,7 +65,8 @@ class WeftTransformer(nn.Transformer):
 
     def embed(self, ids, table, learned):
         positions = learned.weight[:ids.shape[1]] if learned is not None else self.sinusoids(ids.shape[1])
-        return table(ids.clamp(min=0)) * self.scale + positions.to(table.weight)
+        rows = table(ids.clamp(min=0)) * (self.scale * (ids >= 0)[..., None]).to(table.weight)
+        return rows + positions.to(table.weight)
 
     def embed_source(self, ids):
         return self.embed(ids, self.source_embedding, getattr(self, "source_positions", None))
@@ -72,21 +80,21 @@ class WeftTransformer(nn.Transformer):
 
     def forward(self, source, target):  # maps ids to logits [sentences, length, vocabulary]
         hidden = super().forward(self.embed_source(source), self.embed_target(target), tgt_mask=self.causal(target),
-                                 src_key_padding_mask=source < 0, memory_key_padding_mask=source < 0,
-                                 tgt_key_padding_mask=target < 0)
+                                 src_key_padding_mask=source == NOTHING,
+                                 memory_key_padding_mask=source == NOTHING, tgt_key_padding_mask=target == NOTHING)
         return self.output(hidden)
 
     @torch.no_grad()
     def greedy(self, source, prefix, longest):
-        """Returns up to longest[i] tokens of sentence i after [bos] + prefix, without eos. Never predicts bos."""
-        memory = self.encoder(self.embed_source(source), src_key_padding_mask=source < 0)
-        target = torch.tensor([[BOS, *prefix]] * len(source), device=source.device)
+        """Returns up to longest[i] tokens of sentence i after the start tokens `prefix`, without eos and bos."""
+        memory = self.encoder(self.embed_source(source), src_key_padding_mask=source == NOTHING)
+        target = torch.tensor([prefix] * len(source), device=source.device)
         found, rows = [[] for _ in longest], torch.arange(len(longest))
         going = torch.tensor(longest) > 0
         while going.any():
             rows, source, memory, target = [x[going] for x in (rows, source, memory, target)]
             hidden = self.decoder(self.embed_target(target), memory, tgt_mask=self.causal(target),
-                                  memory_key_padding_mask=source < 0)
+                                  memory_key_padding_mask=source == NOTHING)
             logits = self.output(hidden[:, -1])
             logits[:, BOS] = -math.inf
             best = logits.argmax(1)
@@ -116,6 +124,7 @@ class Translator:
         folder = pathlib.Path(folder)
         config = json.loads((folder / "config.json").read_text())
         self.device, self.decode = device, config["decode"]
+        self.start = config["special_ids"]["start"] if config["special_ids"]["start"] >= 0 else ZERO
         self.model = WeftTransformer(**config["model"])
         self.model.load_state_dict(read_weights(folder / "model.safetensors"))  # strict: checks all names and shapes
         self.model.eval().to(device)
@@ -139,7 +148,7 @@ class Translator:
         for first in range(0, len(lines), size):
             ids = self.source.encode(lines[first:first + size])
             limits = [min(int(factor * len(i)) + extra, self.model.longest - len(prefix)) if i else 0 for i in ids]
-            texts += self.target.decode(self.model.greedy(self.sources(ids, tags), prefix, limits))
+            texts += self.target.decode(self.model.greedy(self.sources(ids, tags), [self.start, *prefix], limits))
         return texts
 
     @torch.no_grad()
@@ -149,7 +158,7 @@ class Translator:
         for first in range(0, len(lines), size):
             source = self.sources(self.source.encode(lines[first:first + size]), tags)
             targets = self.target.encode(translations[first:first + size])
-            logits = self.model(source, self.batch([[BOS, *prefix, *ids] for ids in targets]))
+            logits = self.model(source, self.batch([[self.start, *prefix, *ids] for ids in targets]))
             wanted = self.batch([ids + [EOS] for ids in targets])
             rows = logits[:, len(prefix):].double().log_softmax(-1).gather(2, wanted.clamp(min=0)[..., None])[..., 0]
             sums += rows.masked_fill(wanted < 0, 0).sum(1).tolist()

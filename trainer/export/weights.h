@@ -19,9 +19,11 @@ using MakeValues = std::function<Values()>;
 
 class Weights {
  public:
-  // REQUIRES: `params` are on the host and belong to a Transformer with this `config` and tp = 1. Both outlive this object.
+  // REQUIRES: `params` are on the host and belong to a Transformer with this `config` and tp = 1. Both outlive this
+  // object.
   Weights(const ModelConfig& config, const ParamStore& params) : config_(config), params_(params) {}
 
+  bool has(const std::string& name) const { return params_.find(name) != nullptr; }
   Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if `name` is unknown
   Values part(const std::string& name, int64_t first, int64_t count) const;  // `count` values from index `first`
   Values joined(const std::vector<std::string>& names) const;                // concatenated

@@ -49,7 +49,7 @@ Tensor Aligner::look(Pass& p, const Block& block) const {
   int64_t longest = 0;
   for (size_t i = 0; i + 1 < block.source_offsets.size(); ++i)
     longest = std::max<int64_t>(longest, block.source_offsets[i + 1] - block.source_offsets[i]);
-  const DeviceBatch batch = load_batch(p, block);
+  const DeviceBatch batch = replica_.model().load(p, block);
   const Tensor weights = p.arena.tensor({static_cast<int64_t>(block.target_in.size()), longest});
   replica_.model().cross_attention(p, batch, choice_, weights);
   return weights;

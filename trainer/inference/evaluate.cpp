@@ -15,7 +15,7 @@ size_t scoring_memory(const Replica& replica, int64_t rows) {
   Context dry(replica.context().device(), /*dry_run=*/true);
   Arena arena(dry.device());
   Pass p{.ctx = dry, .arena = arena, .tp = replica.tp()};
-  replica.model().loss(p, load_batch(p, fullest_block(rows)), /*smoothing=*/0);
+  replica.model().loss(p, replica.model().load(p, fullest_block(rows)), /*smoothing=*/0);
   return arena.high_water();
 }
 
@@ -74,7 +74,7 @@ LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Bl
   int64_t tokens = 0;
   total.clear(p.ctx);
   for (const Block& block : blocks) {
-    total.add(p.ctx, model.loss(p, load_batch(p, block), smoothing));
+    total.add(p.ctx, model.loss(p, model.load(p, block), smoothing));
     tokens += block.target_tokens();
   }
   const BlockLoss sums = total.read(p.ctx);
@@ -101,7 +101,7 @@ std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<Pai
     const Block& block = packed.blocks[b];
     Pass p{.ctx = ctx, .arena = arena, .tp = replica.tp()};
     const std::vector<float> nll =
-        to_host<float>(ctx, replica.model().loss(p, load_batch(p, block), /*smoothing=*/0).nll);
+        to_host<float>(ctx, replica.model().loss(p, replica.model().load(p, block), /*smoothing=*/0).nll);
     for (size_t i = 0; i + 1 < block.target_offsets.size(); ++i) {
       const size_t pair = packed.first[b] + i;
       auto to = static_cast<size_t>(begin[pair]);

@@ -63,8 +63,8 @@ void name_sentences(std::vector<int32_t>& offsets, ops::SequenceRanges& rows) {
   rows.begin = t.slice_rows(0, sentences), rows.end = t.slice_rows(1, sentences);
 }
 
-DeviceBatch load_sentences(Pass& p, Block& block) {
-  DeviceBatch batch = load_batch(p, block);
+DeviceBatch load_sentences(Pass& p, const Transformer& model, Block& block) {
+  DeviceBatch batch = model.load(p, block);
   for (std::vector<int32_t>* offsets : {&block.source_offsets, &block.target_offsets})
     if (p.fixed_shapes) offsets->resize(static_cast<size_t>(batch.source.rows.begin.numel()) + 1, offsets->back());
   name_sentences(block.source_offsets, batch.source.rows);
@@ -77,7 +77,7 @@ DeviceBatch load_sentences(Pass& p, Block& block) {
 size_t arena_bytes(const RunConfig& c, const TensorParallel& tp, Context& dry) {
   DryStep step(c, tp, dry);
   const Block weighted = BlockBuilder(c.batch.source_rows, c.batch.rows, /*weighted=*/true).finish(0);
-  const DeviceBatch batch = load_batch(step.pass(), weighted);
+  const DeviceBatch batch = step.replica().model.load(step.pass(), weighted);
   step.block(batch, nullptr);
   step.update();
   if (c.parallel.gradient_type != GradientType::f32 && c.parallel.dp > 1)
@@ -91,7 +91,7 @@ StepOps step_ops(const RunConfig& c, Block& block, Device device) {
   const auto tp_group = make_planned_group(static_cast<int>(c.parallel.tp));
   const TensorParallel tp(*tp_group);
   DryStep step(c, tp, dry, &trace);
-  const DeviceBatch batch = load_sentences(step.pass(), block);
+  const DeviceBatch batch = load_sentences(step.pass(), step.replica().model, block);
   dry.set_trace(&trace);
   StepOps all{.parameters = step.replica().params.numel()};
   step.block(batch, nullptr);

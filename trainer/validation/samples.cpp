@@ -13,7 +13,7 @@ constexpr int64_t kMaxTokens = 47;  // maximum per side of the picture, without 
 
 // Returns y [rows, rows] in the arena.
 Tensor attend(Pass& p, const Transformer& model, const Block& block, int64_t rows) {
-  const DeviceBatch batch = load_batch(p, block);
+  const DeviceBatch batch = model.load(p, block);
   const Tensor y = p.arena.tensor({rows, rows});
   model.cross_attention(p, batch, {.layer = model.config().decoder_layers - 1, .head = -1}, y);
   return y;

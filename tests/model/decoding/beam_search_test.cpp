@@ -54,7 +54,7 @@ struct SmallModel {
     for (const Tokens& t : targets) builder.add(source, t);
     const Block block = builder.finish(0);
     Pass p{.ctx = ctx, .arena = arena, .tp = tp};
-    const std::vector<float> nll = to_host<float>(ctx, model.loss(p, load_batch(p, block), /*smoothing=*/0).nll);
+    const std::vector<float> nll = to_host<float>(ctx, model.loss(p, model.load(p, block), /*smoothing=*/0).nll);
     std::vector<std::vector<double>> rows(targets.size());
     for (size_t i = 0; i < targets.size(); ++i)
       for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
@@ -140,6 +140,8 @@ TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
       [](ModelConfig& c) { c.norm_kind = NormKind::rms, c.activation = FeedForwardActivation::swiglu; },
       [](ModelConfig& c) { c.positions = Positions::rotary, c.kv_heads = 1; },
       [](ModelConfig& c) { c.positions = Positions::rotary_halves; },
+      [](ModelConfig& c) { c.embedding_norm = true, c.norm_eps = 1e-2, c.start_token = StartToken::eos; },
+      [](ModelConfig& c) { c.start_token = StartToken::zero; },
   };
   for (const SmallModel::Change change : variants) {
     SmallModel m(*alone_, 13, 300, change);

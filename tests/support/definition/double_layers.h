@@ -91,7 +91,7 @@ class DoubleLayers {
   Matrix norm(Matrix x, const std::string& name) const {
     const NormFormula formula = formula_of(c_.norm_kind);
     const Doubles beta = formula.has_beta ? params_.at(name + ".bias") : Doubles();
-    x.values = double_norm(c_.norm_kind, formula.eps, std::move(x.values), params_.at(name + ".weight"), beta);
+    x.values = double_norm(c_.norm_kind, c_.epsilon(), std::move(x.values), params_.at(name + ".weight"), beta);
     return x;
   }
 

@@ -20,16 +20,19 @@ class DoubleModel {
 
   const DoubleLayers& layers() const { return layers_; }
 
-  // dropout(scale * table[id] + position): `side` is source or target; positions count from 0 in each sentence.
+  // dropout(norm(scale * table[id] + position)), where the norm is optional: `side` is source or target, id -1 has the
+  // embedding 0; positions count from 0 in each sentence.
   Matrix embed(const std::vector<int32_t>& ids, const std::string& side, Place place) const {
     const Doubles& table = params_.at(c_.tying == Tying::all ? "embedding.weight" : side + "_embedding.weight");
     Matrix x{ids.size(), static_cast<size_t>(c_.width)};
     for (size_t r = 0; r < x.rows; ++r) {
       for (size_t i = 0; i < x.cols; ++i) {
         const double scale = c_.scale_embeddings ? std::sqrt(static_cast<double>(x.cols)) : 1;
-        x.at(r, i) = scale * table.at(static_cast<size_t>(ids[r]) * x.cols + i) + position(side, r, i);
+        const double entry = ids[r] < 0 ? 0 : table.at(static_cast<size_t>(ids[r]) * x.cols + i);
+        x.at(r, i) = scale * entry + position(side, r, i);
       }
     }
+    if (c_.embedding_norm) x = layers_.norm(std::move(x), side + "_embedding.norm");
     return layers_.dropped(std::move(x), c_.dropout_embedding, side + "_embedding.dropout", place);
   }
 
@@ -101,7 +104,9 @@ class DoubleModel {
       const Place source{static_cast<size_t>(b.source_offsets[i]), b.source.size()};
       const Place target{static_cast<size_t>(b.target_offsets[i]), b.target_in.size()};
       const Matrix memory = encode(sentence(b.source, b.source_offsets, i), source);
-      const Matrix x = decode(sentence(b.target_in, b.target_offsets, i), memory, target, source);
+      std::vector<int32_t> inputs = sentence(b.target_in, b.target_offsets, i);
+      inputs.front() = c_.start_id();
+      const Matrix x = decode(inputs, memory, target, source);
       const double weight = b.weights.empty() ? 1 : static_cast<double>(b.weights[target.first_row]);
       for (double row : row_losses(logits(x), sentence(b.target_out, b.target_offsets, i), smoothing))
         sum += weight * row;

@@ -126,6 +126,16 @@ TEST_F(Ctranslate2Export, HasThePositionsOfTheModel) {
               static_cast<float>(sinusoid(PositionLayout::interleaved, row + 2, 5, 12)));
 }
 
+TEST_F(Ctranslate2Export, HasEpsEmbeddingNormsAndTheStartToken) {
+  give_joint_tokenizer();
+  config_.norm_eps = 1e-6, config_.embedding_norm = true, config_.start_token = StartToken::zero;
+  const ModelBin found = exported();
+  EXPECT_EQ(found.values("encoder/layernorm_embedding/gamma"), ours("source_embedding.norm.weight"));
+  EXPECT_EQ(found.values("decoder/layernorm_embedding/beta"), ours("target_embedding.norm.bias"));
+  EXPECT_EQ(found.variables.at("decoder/start_from_zero_embedding").data, std::string(1, '\1'));
+  EXPECT_EQ(json("config.json")["layer_norm_epsilon"], 1e-6);
+}
+
 TEST_F(Ctranslate2Export, SplitsAGatedUnit) {
   give_joint_tokenizer();
   config_.activation = FeedForwardActivation::swiglu;

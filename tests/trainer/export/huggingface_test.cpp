@@ -123,6 +123,17 @@ TEST_F(HuggingFaceExport, PutsInterleavedColumnsInTheOrderOfHalves) {
   }
 }
 
+TEST_F(HuggingFaceExport, StartsFromTheModelsStartToken) {
+  config_.start_token = StartToken::zero;  // padding, whose embedding is 0
+  exported();
+  for (const char* name : {"config.json", "generation_config.json"})
+    EXPECT_EQ(json(name)["decoder_start_token_id"], config_.target_vocabulary);
+  std::filesystem::remove_all(output());
+  config_.start_token = StartToken::eos;
+  exported();
+  EXPECT_EQ(json("generation_config.json")["decoder_start_token_id"], SpecialIds::eos);
+}
+
 TEST_F(HuggingFaceExport, HasZerosForBiasesThatTheModelLacks) {
   config_.bias_attention = config_.bias_feed_forward = false;
   const SafetensorsFile file = exported();
@@ -153,7 +164,10 @@ const Refusal kRefusals[] = {
      "model.positions = learned: only interleaved and halves are supported"},
     {"Offset", [](ModelConfig& c) { c.position_offset = 2; }, "model.position_offset = 2: only 0 is supported"},
     {"Activation", [](ModelConfig& c) { c.activation = FeedForwardActivation::glu; },
-     "model.activation = glu: only relu, gelu, gelu_tanh and silu are supported"},
+     "model.activation = glu: gated units are not supported"},
+    {"Eps", [](ModelConfig& c) { c.norm_eps = 1e-6; }, "model.norm_eps = 1e-06: only 1e-5 is supported"},
+    {"EmbeddingNorm", [](ModelConfig& c) { c.embedding_norm = true; },
+     "model.embedding_norm = true: only false is supported"},
     {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: only 0 is supported"},
     {"Tying", [](ModelConfig& c) { c.tying = Tying::output; }, "model.tying = output: model.norm = pre needs all"}};
 INSTANTIATE_TEST_SUITE_P(All, HuggingFaceRefusal, ::testing::ValuesIn(kRefusals),

@@ -115,6 +115,16 @@ TEST_F(MarianExport, BeginsWithTheEmbeddingOfBos) {
   EXPECT_EQ(values("encoder_Wemb", table.size()), table);
 }
 
+TEST_F(MarianExport, NeedsNoCorrectionForAModelThatStartsFromZero) {
+  give_joint_tokenizer();
+  config_.start_token = StartToken::zero, config_.norm_eps = 1e-6;
+  export_model();
+  EXPECT_EQ(values("decoder_l1_self_bo", 12), ours("decoder.0.self_attention.out.bias"));
+  EXPECT_EQ(values("decoder_l1_ffn_b2", 12), ours("decoder.0.feed_forward.down.bias"));
+  const Values table = ours("embedding.weight");
+  EXPECT_EQ(values("decoder_Wemb", table.size()), table);
+}
+
 struct MarianForm {
   const char* name;
   std::function<void(ModelConfig&)> change;
@@ -137,7 +147,9 @@ const MarianForm kMarianForms[] = {
     {"Offset", [](ModelConfig& c) { c.position_offset = 1; }, "model.position_offset = 1: only 0 is supported"},
     {"Width", [](ModelConfig& c) { c.width = 15; }, "model.width = 15: the width must be even"},
     {"Activation", [](ModelConfig& c) { c.activation = FeedForwardActivation::gelu; },
-     "model.activation = gelu: only relu and silu are supported"},
+     "model.activation = gelu: only relu, silu and gelu_sigmoid are supported"},
+    {"EmbeddingNorm", [](ModelConfig& c) { c.embedding_norm = true; },
+     "model.embedding_norm = true: only false is supported"},
     {"KvHeads", [](ModelConfig& c) { c.kv_heads = 1; }, "model.kv_heads = 1: only 0 is supported"}};
 INSTANTIATE_TEST_SUITE_P(All, MarianRefusal, ::testing::ValuesIn(kMarianForms),
                          [](const auto& info) { return info.param.name; });

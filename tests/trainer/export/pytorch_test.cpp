@@ -45,7 +45,7 @@ TEST_F(PytorchExport, WritesWeightsModuleTokenizerAndConfiguration) {
   EXPECT_EQ(model["positions"], "interleaved");
   EXPECT_EQ(model["position_offset"], 2);
   EXPECT_EQ(model["source_vocabulary"], config_.source_vocabulary);
-  EXPECT_EQ(config["special_ids"], nlohmann::json({{"unk", 0}, {"bos", 1}, {"eos", 2}}));
+  EXPECT_EQ(config["special_ids"], nlohmann::json({{"unk", 0}, {"bos", 1}, {"eos", 2}, {"start", 1}}));
   EXPECT_EQ(
       config["decode"],
       nlohmann::json({{"beam", 4}, {"length_penalty", 0.5}, {"max_length_factor", 1.5}, {"max_length_extra", 7}}));

@@ -63,7 +63,7 @@ Values train_to_turn_around(int64_t vocabulary) {
     }
     ops::fill(m.ctx, {.x = m.params.grads()});
     Pass p{.ctx = m.ctx, .arena = arena, .tp = m.tp, .scalars = scalars.get()};
-    m.model.loss_and_gradients(p, load_batch(p, builder.finish(0)), {.smoothing = 0.1}, nullptr);
+    m.model.loss_and_gradients(p, m.model.load(p, builder.finish(0)), {.smoothing = 0.1}, nullptr);
     adam.step(m.ctx, 3e-3f);
   }
   for (const Param& p : m.params.params()) trained[p.spec.name] = to_host<float>(m.ctx, p.value);
