@@ -31,7 +31,8 @@ def random_model(kind, config):
     torch.manual_seed(7)
     model = kind(config)
     for parameter in model.parameters():
-        parameter.data += 0.15 * torch.randn_like(parameter)
+        if parameter.requires_grad:  # Marian's sinusoids are parameters that are not saved
+            parameter.data += 0.15 * torch.randn_like(parameter)
     if "final_logits_bias" in dict(model.named_buffers()):
         model.final_logits_bias += 0.3 * torch.randn_like(model.final_logits_bias)
     return model.eval()
