@@ -25,7 +25,7 @@ std::vector<uint64_t> kept_words(std::string_view normal) {
     if (word.size() >= (has_digit ? 2 : 5)) words.push_back(std::hash<std::string_view>()(word));
   }
   std::ranges::sort(words);
-  words.erase(std::ranges::unique(words).begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());  // clang 14 refuses ranges::unique
   return words;
 }
 

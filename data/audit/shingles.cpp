@@ -86,7 +86,7 @@ std::vector<uint64_t> shingles(std::string_view normal) {
     hashes.push_back(mixed(hash));
   }
   std::ranges::sort(hashes);
-  hashes.erase(std::ranges::unique(hashes).begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());  // clang 14 refuses ranges::unique
   return hashes;
 }
 
