@@ -34,10 +34,6 @@ void check(const sentencepiece::util::Status& status) {
   if (!status.ok()) fail(ErrorKind::data, fmt::format("SentencePiece: {}", status.error_message()));
 }
 
-uint8_t byte_named(const std::string& piece) {  // such as <0xE6>
-  return static_cast<uint8_t>(std::stoi(piece.substr(3, 2), nullptr, 16));
-}
-
 void check_special_ids(const sentencepiece::SentencePieceProcessor& p, const std::string& model_file) {
   if (p.unk_id() == SpecialIds::unk && p.bos_id() == SpecialIds::bos && p.eos_id() == SpecialIds::eos) return;
   fail(ErrorKind::data,
@@ -73,9 +69,10 @@ std::string as_one_line(const std::string& text) {
 }  // namespace
 
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
-  load_sentencepiece(model_file, impl_->processor);
+  const std::string model = read_file(model_file);
+  load_sentencepiece(model, model_file, impl_->processor);
   check_special_ids(impl_->processor, model_file);
-  impl_->entries = read_pieces(read_file(model_file), model_file).entries;
+  impl_->entries = read_pieces(model, model_file).entries;
   for (int32_t id = 0; id < size(); ++id) {
     const std::string surface = surface_of(impl_->processor, id);
     impl_->surfaces += surface;

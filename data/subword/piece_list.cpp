@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <limits>
 
 #include "data/subword/proto_reader.h"
@@ -75,6 +76,12 @@ std::string with_special_ids(std::string_view trainer, const PieceList& list, in
 }
 
 }  // namespace
+
+uint8_t byte_named(std::string_view piece) {
+  uint8_t byte = 0;
+  if (piece.size() > 3) std::from_chars(piece.data() + 3, piece.data() + piece.size(), byte, 16);
+  return byte;
+}
 
 PieceList read_pieces(std::string_view model, const std::string& name) {
   PieceList list;

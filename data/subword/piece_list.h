@@ -21,6 +21,9 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
+// Returns the byte for which a byte piece stands. Such pieces have names like <0xE6>; SentencePiece accepts no others.
+uint8_t byte_named(std::string_view piece);
+
 struct PieceList {
   enum Kind : uint8_t { unigram = 1, bpe = 2, word = 3, character = 4 };
 

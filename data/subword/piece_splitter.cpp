@@ -8,9 +8,8 @@
 
 namespace weft {
 
-namespace {
-
-void load_model(const std::string& model, const std::string& name, sentencepiece::SentencePieceProcessor& processor) {
+void load_sentencepiece(const std::string& model, const std::string& name,
+                        sentencepiece::SentencePieceProcessor& processor) {
   bool loaded = false;
   try {  // the library throws if a piece contains a NUL byte
     // An empty file parses as a model without pieces, and such a model would make the library end the process.
@@ -20,20 +19,14 @@ void load_model(const std::string& model, const std::string& name, sentencepiece
   if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
 }
 
-}  // namespace
-
-void load_sentencepiece(const std::string& model_file, sentencepiece::SentencePieceProcessor& processor) {
-  load_model(read_file(model_file), model_file, processor);
-}
-
 void require_sentencepiece(const std::string& model, const std::string& name) {
   sentencepiece::SentencePieceProcessor processor;
-  load_model(model, name, processor);
+  load_sentencepiece(model, name, processor);
 }
 
 PieceSplitter::PieceSplitter(const std::string& model_file)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  load_sentencepiece(model_file, *processor_);
+  load_sentencepiece(read_file(model_file), model_file, *processor_);
 }
 PieceSplitter::~PieceSplitter() = default;
 PieceSplitter::PieceSplitter(PieceSplitter&&) noexcept = default;

@@ -14,10 +14,9 @@ class SentencePieceProcessor;
 
 namespace weft {
 
-// Throws a data Error if the file cannot be read or is not a SentencePiece model.
-void load_sentencepiece(const std::string& model_file, sentencepiece::SentencePieceProcessor& processor);
-
-// Throws a data Error that names the file `name` if its content is not a SentencePiece model.
+// `model` is the content of the file `name`. Both throw a data Error if it is not a SentencePiece model.
+void load_sentencepiece(const std::string& model, const std::string& name,
+                        sentencepiece::SentencePieceProcessor& processor);
 void require_sentencepiece(const std::string& model, const std::string& name);
 
 class PieceSplitter {  // several threads may call split

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -34,13 +33,6 @@ uint64_t hash_of(std::string_view text) {
   if (left >= 4) return mixed(hash, load<uint32_t>(next) | load<uint32_t>(next + left - 4) << 32);
   if (left == 0) return hash;
   return mixed(hash, load<uint8_t>(next) | load<uint8_t>(next + left / 2) << 8 | load<uint8_t>(next + left - 1) << 16);
-}
-
-// A byte's piece has a name like <0xE6>. SentencePiece accepts no other names.
-uint8_t byte_named(std::string_view piece) {
-  uint8_t byte = 0;
-  if (piece.size() > 3) std::from_chars(piece.data() + 3, piece.data() + piece.size(), byte, 16);
-  return byte;
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ int run_import(const CommandContext& context) {
              with_commas(imported.config.model.source_vocabulary),
              with_commas(imported.config.model.target_vocabulary));
   fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
-  fmt::print("  train it:  weft train --train.init={} ...\n", request.output);
+  fmt::print("  train it:  weft train --config {}/config.cfg --train.init={} ...\n", folder, request.output);
   return 0;
 }
 

@@ -62,8 +62,8 @@ class Pieces {
     if (id < kSpecials || row == v_.padding) return typed(Piece::control);
     const auto found = by_text_.find(token);
     if (found != by_text_.end() && found->second->type != Piece::unknown) return *found->second;
-    const bool is_tag = static_cast<size_t>(row) < v_.tags.size() && v_.tags[static_cast<size_t>(row)];
-    return token.empty() || is_tag ? typed(Piece::control) : typed(Piece::unused, kLastScore);
+    return token.empty() || v_.tags[static_cast<size_t>(row)] ? typed(Piece::control)
+                                                              : typed(Piece::unused, kLastScore);
   }
 
   std::vector<Piece> not_in_vocabulary() const {
