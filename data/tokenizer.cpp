@@ -70,9 +70,10 @@ std::string as_one_line(const std::string& text) {
 
 Tokenizer::Tokenizer(const std::string& model_file) : impl_(std::make_unique<Impl>()) {
   const std::string model = read_file(model_file);
-  load_sentencepiece(model, model_file, impl_->processor);
+  impl_->entries = load_sentencepiece(model, model_file, impl_->processor).entries;
   check_special_ids(impl_->processor, model_file);
-  impl_->entries = read_pieces(model, model_file).entries;
+  if (size() <= SpecialIds::eos)
+    fail(ErrorKind::data, fmt::format("tokenizer {} has no entries besides the special ones", model_file));
   for (int32_t id = 0; id < size(); ++id) {
     const std::string surface = surface_of(impl_->processor, id);
     impl_->surfaces += surface;

@@ -90,6 +90,7 @@ PieceList read_pieces(std::string_view model, const std::string& name) {
   ProtoReader fields(model);
   while (const auto field = fields.next()) {
     ProtoReader inner(field->bytes);
+    if (field->is_number) continue;  // Protocol Buffers leave out a known field of another type
     if (field->number == kTrainer) {
       while (const auto setting = inner.next()) {
         if (setting->number == kModelType) list.kind = setting->value;

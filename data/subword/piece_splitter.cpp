@@ -8,15 +8,17 @@
 
 namespace weft {
 
-void load_sentencepiece(const std::string& model, const std::string& name,
-                        sentencepiece::SentencePieceProcessor& processor) {
+PieceList load_sentencepiece(const std::string& model, const std::string& name,
+                             sentencepiece::SentencePieceProcessor& processor) {
+  PieceList list = read_pieces(model, name);  // refuses a model without pieces, which would make the library abort
   bool loaded = false;
   try {  // the library throws if a piece contains a NUL byte
-    // An empty file parses as a model without pieces, and such a model would make the library end the process.
-    loaded = !model.empty() && processor.LoadFromSerializedProto(model).ok();
+    loaded = processor.LoadFromSerializedProto(model).ok();
   } catch (const std::exception&) {
   }
-  if (!loaded) fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
+  if (!loaded || processor.GetPieceSize() != std::ssize(list.pieces))
+    fail(ErrorKind::data, fmt::format("{} is not a SentencePiece model, or is damaged", name));
+  return list;
 }
 
 void require_sentencepiece(const std::string& model, const std::string& name) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/subword/piece_list.h"
+
 namespace sentencepiece {
 class SentencePieceProcessor;
 }
@@ -15,8 +17,8 @@ class SentencePieceProcessor;
 namespace weft {
 
 // `model` is the content of the file `name`. Both throw a data Error if it is not a SentencePiece model.
-void load_sentencepiece(const std::string& model, const std::string& name,
-                        sentencepiece::SentencePieceProcessor& processor);
+PieceList load_sentencepiece(const std::string& model, const std::string& name,
+                             sentencepiece::SentencePieceProcessor& processor);
 void require_sentencepiece(const std::string& model, const std::string& name);
 
 class PieceSplitter {  // several threads may call split

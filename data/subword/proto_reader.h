@@ -10,6 +10,7 @@ namespace weft {
 
 struct ProtoField {
   uint64_t number = 0, value = 0;  // `value` of a field that is a number
+  bool is_number = false;          // else `bytes`
   std::string_view bytes;          // content of a field that is text or a message
   std::string_view encoded;        // the whole field with its number
 };
@@ -23,7 +24,7 @@ class ProtoReader {  // reads one field after the other; `bytes` must outlive it
     if (rest_.empty() || is_broken_) return std::nullopt;
     const std::string_view all = rest_;
     const uint64_t tag = varint();
-    ProtoField field{.number = tag >> 3};
+    ProtoField field{.number = tag >> 3, .is_number = (tag & 7) != 2};
     switch (tag & 7) {
       case 0:
         field.value = varint();
