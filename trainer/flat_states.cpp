@@ -11,8 +11,8 @@ namespace {
 // With the schedule-free optimizer, the model is x, stored in the gradients' memory. take() also sets y and z from x.
 FlatState schedule_free_model(Context& ctx, Communicator& dp, const ParamStore& params, const Optimizer& optimizer) {
   const int64_t matrices = params.matrix_numel();
-  const ParamBuffer x{params.grads().slice_rows(0, matrices),
-                      params.grads().slice_rows(matrices, params.vector_numel())};
+  ParamBuffer x{params.grads().slice_rows(0, matrices), params.grads().slice_rows(matrices, params.vector_numel())};
+  x.frozen = params.frozen_values();
   FlatState model{"model", "", x};
   model.gather = [&ctx, &dp, &optimizer, x] {
     optimizer.write_evaluation_weights(ctx, x);
@@ -37,12 +37,12 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
     return [&dp, &shard, whole, own] { shard.gather(dp, own, whole); };
   };
   const auto of_optimizer = [&](const char* kind, const std::string& prefix, const ParamBuffer& own) {
-    if (!optimizer.sharded()) return FlatState{kind, prefix, own};
-    return FlatState{.kind = kind,
-                     .prefix = prefix,
-                     .flat = {whole, own.vectors},
-                     .gather = gather(own.matrices),
-                     .take = [&ctx, &shard, whole, own] { shard.take(ctx, whole, own.matrices); }};
+    FlatState state{kind, prefix, own};
+    if (!optimizer.sharded()) return state;
+    state.flat.matrices = whole;
+    state.gather = gather(own.matrices);
+    state.take = [&ctx, &shard, whole, own] { shard.take(ctx, whole, own.matrices); };
+    return state;
   };
   const auto weights = [&](const char* kind, const char* prefix) {
     FlatState values{kind, prefix, params.value_buffer()};
@@ -58,6 +58,7 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
   if (optimizer.trains_elsewhere()) {
     states.push_back(schedule_free_model(ctx, dp, params, optimizer));
     states.push_back(weights("optimizer", optimizer.prefix_of_trained()));
+    states.back().flat.frozen = {};  // the model has them
   } else {
     states.push_back(weights("model", ""));
   }

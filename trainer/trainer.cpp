@@ -172,7 +172,8 @@ StepTotals Trainer::totals_of(const Step& step, StopRequest request, double cloc
                  .target_weight = step.target_weight(),
                  .dropped = step.dropped,
                  .below_score = step.below_score,
-                 .flops = training_flops(config_.model, step.blocks) * config_.train.loss_options().num_passes(),
+                 .flops = training_flops(config_.model, step.blocks, replica_.params().trained_share()) *
+                          config_.train.loss_options().num_passes(),
                  .save_goes_on = saver_ != nullptr && saver_->in_progress() && !saver_->is_ready(),
                  .refuses_graphs = graphs_.enabled() && !graphs_.refusal().empty(),
                  .request = request,

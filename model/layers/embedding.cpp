@@ -68,16 +68,19 @@ void Embedding::backward(Pass& p, const ops::SortedIds& by_id, const ops::Sorted
   const Dropout drop = p.row_dropout(rate_, purpose_, d_y.rows(), width_);
   if (drop.rate > 0) ops::dropout_backward(p.ctx, {.d_y = d_y, .d_x = d_y, .dropout = drop});
   if (norm_) norm_->backward(p, d_y, saved.norm, {}, d_y);
+  const Param* learned = position_table.learned;
+  const bool trains_positions = learned && learned->trains();
+  if (!table_->trains() && !trains_positions) return;
   ArenaScope scope(p.arena);
   const Tensor d = gather_rows(p, d_y);
-  ops::embedding_backward(p.ctx, {.sorted = by_id,
-                                  .d_y = d,
-                                  .first_id = table_->begin,
-                                  .scale = scale_,
-                                  .d_table = table_->grad,
-                                  .cut = p.dropout(p.cut, cut_purpose_, d.rows(), /*width=*/1)});
-  if (const Param* learned = position_table.learned)
-    ops::embedding_backward(p.ctx, {.sorted = by_position, .d_y = d, .d_table = learned->grad});
+  if (table_->trains())
+    ops::embedding_backward(p.ctx, {.sorted = by_id,
+                                    .d_y = d,
+                                    .first_id = table_->begin,
+                                    .scale = scale_,
+                                    .d_table = table_->grad,
+                                    .cut = p.dropout(p.cut, cut_purpose_, d.rows(), /*width=*/1)});
+  if (trains_positions) ops::embedding_backward(p.ctx, {.sorted = by_position, .d_y = d, .d_table = learned->grad});
 }
 
 OutputProjection::OutputProjection(ParamStore& params, const Param* tied, const ModelConfig& c)
@@ -103,12 +106,16 @@ void OutputProjection::backward(Pass& p, const Tensor& d_logits, const Tensor& x
   const Tensor all = gather_rows(p, x);
   PartialSum sum(p, d_x);
   ops::gemm(p.ctx, {.a = d_logits, .b = table_->weight, .c = sum.part()});
-  ops::gemm(p.ctx, {.a = d_logits,
-                    .b = all,
-                    .c = table_->grad,
-                    .trans_a = true,
-                    .accumulate = true,
-                    .d_bias = bias_ ? bias_->grad : Tensor()});
+  if (table_->trains()) {
+    ops::gemm(p.ctx, {.a = d_logits,
+                      .b = all,
+                      .c = table_->grad,
+                      .trans_a = true,
+                      .accumulate = true,
+                      .d_bias = bias_ ? bias_->grad : Tensor()});
+  } else if (bias_ && bias_->trains()) {
+    ops::column_sum(p.ctx, {.x = d_logits, .y = bias_->grad});
+  }
   sum.reduce(p);
   sum.finish(p);
 }

@@ -51,6 +51,10 @@ void ColumnParallelLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x,
 void ColumnParallelLinear::backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
                                          bool accumulate) const {
   ops::gemm(p.ctx, {.a = d_y, .b = weight_->weight, .c = d_x, .accumulate = accumulate});
+  if (!weight_->trains()) {
+    if (bias_ && bias_->trains()) ops::column_sum(p.ctx, {.x = d_y, .y = flat(bias_->grad)});
+    return;
+  }
   ops::gemm(p.ctx, {.a = d_y,
                     .b = x,
                     .c = weight_->weight_grad(),
@@ -79,6 +83,7 @@ PartialSum RowParallelLinear::forward(Pass& p, const Tensor& x, const Tensor& y)
 void RowParallelLinear::backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
                                  const ops::Epilogue& epilogue) const {
   ops::gemm(p.ctx, {.a = d_y, .b = weight_->weight, .c = d_x, .epilogue = epilogue});
+  if (!weight_->trains()) return;
   ops::gemm(p.ctx, {.a = d_y, .b = x, .c = weight_->weight_grad(), .trans_a = true, .accumulate = true});
 }
 

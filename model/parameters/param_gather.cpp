@@ -33,7 +33,7 @@ void ParamGather::need(Context& ctx, int64_t offset) {
     pending_.pop_back();
   }
   for (const auto& work : pending_) work->poll();
-  const auto whole = [&](const Param& p) { return !p.spec.matrix || p.offset + p.numel() <= arrived(); };
+  const auto whole = [&](const Param& p) { return !p.spec.matrix || !p.trains() || p.offset + p.numel() <= arrived(); };
   const size_t first = refreshed_;
   while (refreshed_ < params_.params().size() && whole(params_.params()[refreshed_])) ++refreshed_;
   params_.refresh(ctx, {.first_param = first, .last_param = refreshed_});

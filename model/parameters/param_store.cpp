@@ -69,10 +69,12 @@ const Param* ParamStore::declare(ParamSpec spec) {
   if (spec.tp_dim >= 0) local[spec.tp_dim] = dim;
   Param& p = params_.emplace_back();
   p.spec = std::move(spec);
+  p.spec.trains = use_ == ParamUse::inference || !frozen_names_.match(p.spec.name);
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
-  int64_t& end = p.spec.matrix ? matrix_numel_ : vector_numel_;
-  p.offset = end;  // lay_out() moves the vectors
+  int64_t& end = p.spec.matrix ? (p.trains() ? matrix_numel_ : frozen_matrix_numel_)
+                               : (p.trains() ? vector_numel_ : frozen_vector_numel_);
+  p.offset = end;  // lay_out() moves all but the matrices that train
   p.begin = tp_rank_ * dim;
   end += round_up(p.numel(), kAlignment);
   return &p;
@@ -96,8 +98,9 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
 // Checks before memory is allocated, because Linux would kill the process without a message.
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
-  const int64_t copies = (mixed() ? numel() : 0) + packed_numel_ + (has_grads ? 0 : inference_numel());
-  const size_t bytes = (has_grads ? 2 : 1) * static_cast<size_t>(numel()) * sizeof(float) +
+  const int64_t all = numel() + frozen_numel();
+  const int64_t copies = (mixed() ? all : 0) + packed_numel_ + (has_grads ? 0 : inference_numel());
+  const size_t bytes = static_cast<size_t>(all + (has_grads ? numel() : 0)) * sizeof(float) +
                        static_cast<size_t>(copies) * size_of(compute_);
   const size_t limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
@@ -105,7 +108,7 @@ void ParamStore::require_memory() const {
     fail(ErrorKind::usage,
          fmt::format("{} parameters need {:.1f} GiB{}, but this machine or its control group allows only {:.1f} GiB: "
                      "lower model.width, or use more machines and a higher parallel.tp",
-                     numel(), gib(bytes), has_grads ? " with their gradients" : "", gib(limit)));
+                     all, gib(bytes), has_grads ? " with their gradients" : "", gib(limit)));
 }
 
 void ParamStore::lay_out(int shards) {
@@ -117,11 +120,13 @@ void ParamStore::lay_out(int shards) {
   for (const bool sums_rows : {false, true}) {
     row_sums_begin_ = end;
     for (Param& p : params_) {
-      if (p.spec.matrix || p.spec.sums_rows != sums_rows) continue;
+      if (!p.trains() || p.spec.matrix || p.spec.sums_rows != sums_rows) continue;
       p.offset = end;
       end += round_up(p.numel(), kAlignment);
     }
   }
+  for (Param& p : params_)
+    if (!p.trains()) p.offset += p.spec.matrix ? end : end + frozen_matrix_numel_;
 }
 
 void ParamStore::allocate(int shards) {
@@ -145,15 +150,24 @@ void ParamStore::make_buffers(int shards) {
   const size_t copies = size_of(compute_);
   values_ = buffer_of(floats(divided_ ? vector_numel_ : numel()));
   if (use_ == ParamUse::training) grads_ = buffer_of(floats(numel()));
-  if (mixed()) rounded_ = buffer_of(static_cast<size_t>(numel()) * copies);
+  frozen_ = buffer_of(floats(frozen_numel()));
+  unread_grads_ = buffer_of(floats(frozen_vector_numel_));
+  if (mixed()) rounded_ = buffer_of(static_cast<size_t>(numel() + frozen_numel()) * copies);
   packed_ = buffer_of(static_cast<size_t>(packed_numel_) * copies);
   for (Param& p : params_) {
     const Shape shape = p.value.shape;
-    if (use_ == ParamUse::training) p.grad = grads_.tensor(shape, DType::f32, floats(p.offset));
+    if (use_ == ParamUse::training) p.grad = grad_of(p);
     p.value = value_buffer().of(p).with_shape(shape);
     p.compute = mixed() ? rounded_.tensor(shape, compute_, static_cast<size_t>(p.offset) * copies) : p.value;
   }
   name_packed();
+}
+
+Tensor ParamStore::grad_of(const Param& p) const {
+  const auto bytes = [](int64_t n) { return static_cast<size_t>(n) * sizeof(float); };
+  if (p.trains()) return grads_.tensor(p.value.shape, DType::f32, bytes(p.offset));
+  if (p.spec.matrix) return {};
+  return unread_grads_.tensor(p.value.shape, DType::f32, bytes(p.offset - numel() - frozen_matrix_numel_));
 }
 
 void ParamStore::name_packed() {
@@ -202,7 +216,8 @@ void ParamStore::remove_inference_copies() {
 
 ParamBytes ParamStore::bytes() const {
   return {.values = values_.footprint(),
-          .gradients = grads_.footprint(),
+          .gradients = grads_.footprint() + unread_grads_.footprint(),
+          .frozen = frozen_.footprint(),
           .rounded = rounded_.footprint(),
           .packed = packed_.footprint() + inference_.footprint()};
 }
@@ -231,6 +246,9 @@ void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {
     const int64_t first = values.matrices.numel(), rest = values.vectors.numel();
     ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
     if (rest > 0) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, rest)});
+    if (!values.frozen.empty())
+      ops::cast(ctx, {.x = values.frozen,
+                      .y = rounded_.tensor({numel() + frozen_numel()}, compute_).slice_rows(numel(), frozen_numel())});
   }
   refresh(ctx);
 }
@@ -252,6 +270,22 @@ int64_t ParamStore::global_numel() const {
   int64_t n = 0;
   for (const Param& p : params_) n += p.spec.shape.numel();
   return n;
+}
+
+int64_t ParamStore::trainable_numel() const {
+  int64_t n = 0;
+  for (const Param& p : params_) n += p.trains() ? p.spec.shape.numel() : 0;
+  return n;
+}
+
+double ParamStore::trained_share() const {
+  int64_t trained = 0, all = 0;
+  for (const Param& p : params_) {
+    if (p.weight.matrix.empty()) continue;
+    all += p.numel();
+    trained += p.trains() ? p.numel() : 0;
+  }
+  return all == 0 ? 1 : static_cast<double>(trained) / static_cast<double>(all);
 }
 
 void slice_from_global(const Param& p, const float* global, float* local) {

@@ -8,6 +8,10 @@
 // read copies, which are rounded in mixed precision, and packed where that is faster. Code that writes values must
 // update the copies with round_values() or refresh().
 //
+// Frozen parameters (frozen_names.h) lie outside of these buffers, so that optimizer, gradient sums and shards know
+// only what trains. Frozen matrices have no gradient, and layers do not compute it. The gradients of frozen vectors,
+// which kernels compute along with others, are written to memory that nobody reads.
+//
 // With a sharded optimizer (parallel/shard.h), a rank keeps f32 values only of its own shard of the matrices. In mixed
 // precision, layers then read only the rounded copies. A matrix's `value` shares the memory of the gradient, which is
 // free between steps, so gather the values before you read `value`.
@@ -17,10 +21,11 @@
 #include <cassert>
 #include <cstdint>
 #include <deque>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/parameters/frozen_names.h"
 #include "tensor/memory.h"
 #include "tensor/ops.h"
 
@@ -46,16 +51,18 @@ struct ParamSpec {
   bool matrix = false;  // a matrix or vocabulary table, whose copies layers read; all other parameters are read in f32
   // True if the gradient sums over activation rows. If ranks split rows (pass.h), each tp rank holds a part of the sum.
   bool sums_rows = false;
+  bool trains = true;  // false if frozen; the store sets it
 };
 
 struct Param {  // a parameter as layers see it
   ParamSpec spec;
-  Tensor value, grad;  // local slice, f32; views into the flat buffers
+  Tensor value, grad;  // local slice, f32; views into the flat buffers; a frozen matrix has no `grad`
   Tensor compute;      // read by look-ups: bf16 or f16, or `value`
   ops::Weight weight;  // read by GEMMs: `compute` as a matrix [out, in]; empty if no GEMM reads it
-  int64_t offset = 0;  // elements from the start of the flat buffers
+  int64_t offset = 0;  // elements from the start of the flat buffers; frozen parameters follow them
   int64_t begin = 0;   // where the local slice starts in dimension tp_dim
   int64_t numel() const { return value.numel(); }
+  bool trains() const { return spec.trains; }
   Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
 };
 
@@ -75,16 +82,21 @@ struct ParamBuffer {
   };
   ParamBuffer(const Tensor& flat) : matrices(flat) {}  // NOLINT(google-explicit-constructor): both in one tensor
   ParamBuffer(const Tensor& matrices, const Tensor& vectors) : matrices(matrices), vectors(vectors) {}
-  int64_t numel() const { return matrices.numel() + absent.count + vectors.numel(); }
-  bool has(const Param& p) const { return p.offset < absent.begin || p.offset >= absent.begin + absent.count; }
+  int64_t numel() const { return matrices.numel() + absent.count + vectors.numel(); }  // without `frozen`
+  bool has(const Param& p) const {
+    if (!p.trains()) return !frozen.empty();
+    return p.offset < absent.begin || p.offset >= absent.begin + absent.count;
+  }
   Tensor part(int64_t begin, int64_t count) const {
     const int64_t first = matrices.numel() + absent.count;
+    if (begin >= numel()) return frozen.slice_rows(begin - numel(), count);
     if (begin >= first) return vectors.slice_rows(begin - first, count);
     return matrices.slice_rows(begin < absent.begin + absent.count ? begin : begin - absent.count, count);
   }
   Tensor of(const Param& p) const { return part(p.offset, p.numel()); }
 
   Tensor matrices, vectors;
+  Tensor frozen;  // values of the frozen parameters; empty in buffers of other kinds
   Hole absent;
 };
 
@@ -93,6 +105,7 @@ enum class ParamUse : uint8_t { training, inference };
 
 struct ParamBytes {  // bytes of a store
   size_t values = 0, gradients = 0;
+  size_t frozen = 0;               // f32 values that do not train
   size_t rounded = 0, packed = 0;  // bytes of the copies
 };
 
@@ -100,8 +113,13 @@ class ParamStore {
  public:
   // `compute` is f32, or bf16 or f16 for mixed precision.
   ParamStore(int tp_rank, int tp_size, DType compute = DType::f32, Device device = Device::cpu,
-             ParamUse use = ParamUse::training)
-      : tp_rank_(tp_rank), tp_size_(tp_size), compute_(compute), device_(device), use_(use) {}
+             ParamUse use = ParamUse::training, FrozenNames frozen = {})
+      : tp_rank_(tp_rank),
+        tp_size_(tp_size),
+        compute_(compute),
+        device_(device),
+        use_(use),
+        frozen_names_(std::move(frozen)) {}
 
   const Param* declare(ParamSpec spec);  // before lay_out(); throws if the name is a duplicate or the split impossible
   void use_as_matrix(const Param* p, int64_t rows);  // GEMMs read p as `rows` local rows; call it before allocate()
@@ -126,15 +144,18 @@ class ParamStore {
   const std::deque<Param>& params() const { return params_; }
   const Param* find(const std::string& name) const;  // nullptr if there is none
   template <typename Property>
-  std::vector<ParamRange> ranges(const Property& has_property) const;  // all parameters, in order
+  std::vector<ParamRange> ranges(const Property& has_property) const;  // all that train, in order
   Tensor values() const {                                              // requires !divided()
     assert(!divided_);
     return values_.tensor({numel()});
   }
   ParamBuffer value_buffer() const {
-    return divided_ ? ParamBuffer(grads().slice_rows(0, matrix_numel_), values_.tensor({vector_numel_}))
-                    : ParamBuffer(values());
+    ParamBuffer all = divided_ ? ParamBuffer(grads().slice_rows(0, matrix_numel_), values_.tensor({vector_numel_}))
+                               : ParamBuffer(values());
+    all.frozen = frozen_values();
+    return all;
   }
+  Tensor frozen_values() const { return frozen_numel() > 0 ? frozen_.tensor({frozen_numel()}) : Tensor(); }
   Tensor vector_values() const {  // [vector_numel()], wherever the matrices are
     return values_.tensor({vector_numel_}, DType::f32,
                           divided_ ? 0 : static_cast<size_t>(matrix_numel_) * sizeof(float));
@@ -152,15 +173,20 @@ class ParamStore {
   bool planned() const { return planned_; }
   Buffer buffer_of(size_t bytes) const;                            // on the store's device, and planned if the store is
   ParamBytes bytes() const;                                        // valid once the buffers are allocated
-  int64_t numel() const { return matrix_numel_ + vector_numel_; }  // on this rank, padding included
+  int64_t numel() const { return matrix_numel_ + vector_numel_; }  // that train, on this rank, padding included
   int64_t matrix_numel() const { return matrix_numel_; }  // elements of the matrices; the offset of the next matrix
   int64_t vector_numel() const { return vector_numel_; }
-  int64_t global_numel() const;  // over all ranks, each parameter once
+  int64_t frozen_numel() const { return frozen_matrix_numel_ + frozen_vector_numel_; }
+  int64_t global_numel() const;     // over all ranks, each parameter once
+  int64_t trainable_numel() const;  // those of them that train
+  double trained_share() const;     // of the elements of weights that GEMMs read
+  std::vector<std::string> unmatched_frozen_names() const { return frozen_names_.unmatched(); }
   int tp_rank() const { return tp_rank_; }
   int tp_size() const { return tp_size_; }
 
  private:
   void make_buffers(int shards);
+  Tensor grad_of(const Param& p) const;
   void name_packed();
   int64_t inference_numel() const;
   int64_t inference_numel_of(const Param& p) const;
@@ -169,10 +195,13 @@ class ParamStore {
   DType compute_;
   Device device_;
   ParamUse use_;
+  FrozenNames frozen_names_;
   std::deque<Param> params_;
 
   Buffer values_, grads_, rounded_, packed_, inference_;
+  Buffer frozen_, unread_grads_;  // unread_grads_: of the frozen vectors
   int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0, row_sums_begin_ = 0;
+  int64_t frozen_matrix_numel_ = 0, frozen_vector_numel_ = 0;
   bool laid_out_ = false, divided_ = false, planned_ = false;
 };
 
@@ -194,8 +223,9 @@ class InferenceCopies {
 template <typename Property>
 std::vector<ParamRange> ParamStore::ranges(const Property& has_property) const {
   std::vector<ParamRange> all;
-  std::vector<size_t> in_memory(params_.size());
-  std::iota(in_memory.begin(), in_memory.end(), size_t{0});
+  std::vector<size_t> in_memory;
+  for (size_t i = 0; i < params_.size(); ++i)
+    if (params_[i].trains()) in_memory.push_back(i);
   std::ranges::sort(in_memory, {}, [&](size_t i) { return params_[i].offset; });
   for (const size_t i : in_memory) {
     const Param& p = params_[i];

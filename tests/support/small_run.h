@@ -51,6 +51,8 @@ struct Part {  // of a run: from a checkpoint or the start, for some steps, to a
   OptimizerKind optimizer = OptimizerKind::adam;
   bool decays = false;   // the rate, from step 3 to step 12
   std::string mix = "";  // data.train instead of the corpus
+  std::string freeze = "";
+  double ema = 0;
 };
 
 // A trainer and its data, as a run has them.
@@ -101,6 +103,8 @@ inline Trained train(const TextCorpus& corpus, const Part& part) {
       config.schedule.warmup = 2, config.schedule.decay_steps = 12, config.schedule.decay_share = 0.75;
     }
     config.train.precision = part.precision;
+    config.train.freeze = part.freeze;
+    config.train.ema = part.ema;
     config = resolved(config, world.size());
     const Mesh mesh(world, config.parallel, rank_on(part.device, world));
     SmallRun run(config, mesh);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "data/batch_config.h"
+#include "data/text/split.h"
 #include "model/config.h"
 #include "model/loss_options.h"
+#include "model/parameters/frozen_names.h"
 #include "parallel/mesh.h"
 #include "parallel/placement/rank_device.h"
 #include "trainer/metrics/bleu.h"
@@ -92,7 +94,7 @@ struct TrainConfig {
   double label_smoothing = 0.1;
   Consistency consistency = Consistency::none;
   double consistency_weight = 0, consistency_rate = 0;
-  std::string epochs, output, init;
+  std::string epochs, output, init, freeze;
   int64_t tokens = 0;
   int64_t validate_every = 1000, save_every = 1000, log_every = 10;
   int64_t validate_bleu = 500;
@@ -125,6 +127,8 @@ struct TrainConfig {
     return {label_smoothing, consistency, weight, cuts ? (consistency_rate > 0 ? consistency_rate : 0.05) : 0};
   }
 
+  FrozenNames frozen() const { return FrozenNames(split_at_commas(freeze)); }
+
   template <typename V>
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
@@ -153,6 +157,11 @@ struct TrainConfig {
       "folder for the run's config, log and checkpoints; a run that is already in this folder resumes");
     v("init", init, "checkpoint or run folder from which a new run takes its initial weights; empty = random weights",
       OnResume::has_no_effect);
+    v("freeze", freeze,
+      "names of parameters that keep their initial values, separated by commas, for fine-tuning; * stands for any "
+      "characters, as in embedding.*,encoder.* (`weft inspect model` lists the names); frozen parameters need no "
+      "gradients and optimizer state",
+      OnResume::optimizer);
     v("validate_every", validate_every, "steps between validations; 0 = never");
     v("save_every", save_every, "steps between checkpoints; 0 = save only at the end");
     v("save_minutes", save_minutes, "also save after every N minutes of training; 0 = only every save_every steps");

@@ -149,7 +149,7 @@ ParamBuffer::Hole Muon::elements_of(const ParamStore& params) {
       if (end == 0) hole.begin = p.offset;
       end = p.offset + p.numel();
     } else {
-      const bool between = p.spec.matrix && end > 0 && p.offset < end;
+      const bool between = p.spec.matrix && p.trains() && end > 0 && p.offset < end;
       require(!between, ErrorKind::internal, "a table lies between the matrices");
     }
   }

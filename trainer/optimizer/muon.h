@@ -38,7 +38,7 @@ struct MuonMatrix {
 
 class Muon {
  public:
-  static bool takes(const Param& p) { return p.spec.matrix && !p.spec.pad; }
+  static bool takes(const Param& p) { return p.spec.matrix && !p.spec.pad && p.trains(); }
   // Returns the matrices in the order of the flat buffers. REQUIRES: the parameters are laid out.
   static std::vector<MuonMatrix> matrices_of(const ParamStore& params);
   // Returns the range of the flat buffers from the first to the last matrix, which contains only matrices.

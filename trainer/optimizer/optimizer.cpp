@@ -90,6 +90,7 @@ ParamBuffer Optimizer::values_of(const Kept& kept) const {
   const Tensor all = kept.memory.tensor({matrices + params_.vector_numel()});
   ParamBuffer parts(all.slice_rows(0, matrices), all.slice_rows(matrices, params_.vector_numel()));
   parts.absent = kept.absent;
+  if (kept.prefix.empty()) parts.frozen = params_.frozen_values();  // their average is what they are
   return parts;
 }
 

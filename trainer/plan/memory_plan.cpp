@@ -73,14 +73,14 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
   const ParamBytes of_params = params.bytes();
   const OptimizerBytes of_optimizer = replica.optimizer.bytes();
   MemoryPlan plan{.device = device};
-  plan.parameters = replica.model.positions_bytes() + of_params.values + of_optimizer.master;
+  plan.parameters = replica.model.positions_bytes() + of_params.values + of_params.frozen + of_optimizer.master;
   plan.packed = of_params.packed, plan.copies = of_params.rounded + of_params.packed;
   plan.gradients = of_params.gradients;
   if (c.parallel.gradient_type != GradientType::f32 && replica.optimizer.sharded())
     plan.gradients += Buffer::footprint(static_cast<size_t>(params.matrix_numel()) * sizeof(float), device) / 2;
   plan.moments = of_optimizer.moments, plan.average = of_optimizer.average;
   const size_t num_whole = 1 + replica.optimizer.states().size();  // values, moments, average
-  plan.less_by_shards = replica.model.positions_bytes() +
+  plan.less_by_shards = replica.model.positions_bytes() + of_params.frozen +
                         num_whole * Buffer::footprint(static_cast<size_t>(params.numel()) * sizeof(float), device) -
                         plan.parameters - plan.moments - plan.average;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
@@ -33,6 +34,15 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
     fail(ErrorKind::usage, fmt::format("model.tying = all needs one joint vocabulary, but {} was packed with two: "
                                        "use model.tying = output, or pack without --separate-vocabularies",
                                        corpus.folder));
+}
+
+void require_trainable(const RunConfig& c) {
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1, DType::f32, Device::cpu, ParamUse::training, c.train.frozen());
+  const Transformer model(c.model, params, /*num_positions=*/1);
+  if (const auto unmatched = params.unmatched_frozen_names(); !unmatched.empty())
+    fail(ErrorKind::usage, fmt::format("train.freeze: no parameter is named {}; `weft inspect model` lists the names",
+                                       unmatched.front()));
+  require(params.trainable_numel() > 0, ErrorKind::usage, "train.freeze leaves no parameter that trains");
 }
 
 // Returns batch.source_rows of the run to resume, because blocks keep their shape even if the data has changed. Reads
@@ -75,6 +85,7 @@ ResolvedRun read(const RunConfig& given, int ranks) {
   open_validation_sets(c, run.first_corpus(), run.valid);
   c.parallel = resolve_grid(c.parallel, ranks);
   c.model.resolve(c.parallel.tp);
+  require_trainable(c);
   if (c.batch.source_rows == 0)
     c.batch.source_rows = source_rows_of_run(c).value_or(source_rows_for(run.stages.front().corpora, c.batch.rows));
   resolve_blocks(c.batch);

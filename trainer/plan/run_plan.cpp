@@ -73,6 +73,9 @@ void PlanText::add_model(const RunConfig& c, const ParamStore& params) {
   row("model", describe_model(c.model));
   row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
                                 format_count(static_cast<double>(all - tables))));
+  if (const int64_t trained = params.trainable_numel(); trained < all)
+    row("trained", fmt::format("{} of them; train.freeze = {} keeps the rest",
+                               format_count(static_cast<double>(trained)), c.train.freeze));
 }
 
 void PlanText::add_ranks(const RunConfig& c, const RankDevice& own, const PlacementReport& placement) {

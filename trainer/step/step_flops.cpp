@@ -19,7 +19,7 @@ double own_peak(const RankDevice& own, DType storage) {
 
 }  // namespace
 
-double training_flops(const ModelConfig& model, const std::vector<Block>& blocks) {
+double training_flops(const ModelConfig& model, const std::vector<Block>& blocks, double trained_share) {
   double flops = 0;
   for (const Block& block : blocks)
     for (size_t i = 0; i + 1 < block.source_offsets.size(); ++i) {
@@ -28,7 +28,7 @@ double training_flops(const ModelConfig& model, const std::vector<Block>& blocks
       const TokenFlops token = forward_flops(model, source, target);
       flops += token.source * source + token.target * target;
     }
-  return flops * kTrainingPasses;
+  return flops * (kTrainingPasses - 1 + trained_share);
 }
 
 double best_peak(const std::vector<PeakRate>& rates, DType dtype) {

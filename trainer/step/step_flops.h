@@ -11,7 +11,8 @@
 namespace weft {
 
 // Returns the model FLOPs of training on these blocks, from the sentence lengths without padding (model/flops.h).
-double training_flops(const ModelConfig& model, const std::vector<Block>& blocks);
+// `trained_share` is ParamStore::trained_share(): frozen weights need no gradients.
+double training_flops(const ModelConfig& model, const std::vector<Block>& blocks, double trained_share = 1);
 
 // best_peak() returns the highest rate of any instruction for operands of this dtype; 0 if there is none.
 // product_peak() returns the rate of matrix products of this dtype, which use f32 if no instruction supports the dtype.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "parallel/tensor_parallel.h"
+#include "tensor/half.h"
 #include "tests/support/errors.h"
 
 namespace weft {
@@ -131,6 +132,33 @@ TEST(ParamStore, ParametersAreAlignedInFlatMemoryWithZerosBetween) {
   }
   EXPECT_EQ(store.values().numel(), store.numel());
   EXPECT_EQ(store.global_numel(), 11 * 6 + 5 + 3 * 12 * 2 * 7 + 7 * 12 + 12);
+}
+
+TEST(ParamStore, FrozenParametersLieOutsideOfWhatTrains) {
+  ParamStore store(0, 2, DType::bf16, Device::cpu, ParamUse::training, FrozenNames({"t*", "bias", "other"}));
+  const InitSpec normal = InitSpec::normal(0.5f);
+  const Param* table = store.declare({.name = "table", .shape = {6, 8}, .tp_dim = 0, .init = normal, .matrix = true});
+  const Param* down = store.declare({.name = "down", .shape = {8, 10}, .tp_dim = 1, .init = normal, .matrix = true});
+  const Param* bias = store.declare({.name = "bias", .shape = {12}, .init = normal});
+  for (const Param* p : {table, down}) store.use_as_matrix(p, p->value.dim(0));
+  store.allocate();
+  EXPECT_EQ(store.numel(), 48);  // 8 x 5 elements, and the alignment
+  EXPECT_EQ(store.grads().numel(), store.numel());
+  EXPECT_EQ(store.trainable_numel(), 8 * 10);
+  EXPECT_DOUBLE_EQ(store.trained_share(), 40.0 / (40 + 24));
+  EXPECT_TRUE(table->grad.empty());
+  EXPECT_EQ(bias->grad.numel(), 12);
+  EXPECT_EQ(store.ranges([](const Param&) { return true; }).size(), 1u);
+  EXPECT_EQ(store.unmatched_frozen_names(), std::vector<std::string>{"other"});
+
+  Context ctx;
+  store.initialize(ctx, 42);
+  for (const Param* p : {table, down, bias}) {
+    EXPECT_NE(p->value.ptr<float>()[0], 0) << p->spec.name;
+    EXPECT_EQ(store.value_buffer().of(*p).data, p->value.data) << p->spec.name;
+  }
+  for (const Param* p : {table, down})
+    EXPECT_EQ(p->compute.ptr<BFloat16>()[3].bits, from_float<BFloat16>(p->value.ptr<float>()[3]).bits) << p->spec.name;
 }
 
 TEST(ParamStore, HandlesStayValidAndKnowTheirShapeBeforeMemoryExists) {
