@@ -119,6 +119,7 @@ void ModelConfig::resolve(int64_t tp) {
          fmt::format("model.tying = all needs one joint vocabulary, but the source has {} entries and the target {}: "
                      "use model.tying = output, or pack without --separate-vocabularies",
                      source_vocabulary, target_vocabulary));
+  lora.check();
   check_norm_eps(*this);
   resolve_positions(*this);
   resolve_rate(dropout, dropout, "model.dropout");

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "model/lora_config.h"
 #include "tensor/math.h"
 #include "tensor/on_resume.h"
 #include "tensor/ops.h"
@@ -101,6 +102,7 @@ struct ModelConfig {
   double dropout = 0.1;
   double dropout_embedding = -1, dropout_residual = -1, dropout_attention = -1, dropout_feed_forward = -1;
   int64_t source_vocabulary = 0, target_vocabulary = 0;
+  LoraConfig lora;  // has a section of its own
 
   template <typename V>
   void fields(V& v) {

@@ -14,11 +14,11 @@ Tensor first_half(const Tensor& kv) { return kv.slice_cols(0, kv.cols() / 2); }
 Tensor second_half(const Tensor& kv) { return kv.slice_cols(kv.cols() / 2, kv.cols() / 2); }
 
 OutputFeatures queries_of(const ModelConfig& c) {
-  return {.shape = {c.heads, c.head_size()}, .split = 0, .fan_out = c.width};
+  return {.shape = {c.heads, c.head_size()}, .split = 0, .fan_out = c.width, .parts = {"q"}};
 }
 OutputFeatures keys_and_values_of(const ModelConfig& c) {
   const int64_t heads = c.num_kv_heads();
-  return {.shape = {2, heads, c.head_size()}, .split = 1, .fan_out = heads * c.head_size()};
+  return {.shape = {2, heads, c.head_size()}, .split = 1, .fan_out = heads * c.head_size(), .parts = {"k", "v"}};
 }
 
 }  // namespace
@@ -110,14 +110,15 @@ SelfAttention::SelfAttention(ParamStore& params, const std::string& name, const 
                              const RotaryPositions* rotary)
     : core_(name, c, causal), rotary_(rotary) {
   if (c.num_kv_heads() == c.heads) {
-    qkv_.emplace(params, name + ".qkv",
-                 OutputFeatures{.shape = {3, c.heads, c.head_size()}, .split = 1, .fan_out = c.width}, c.width,
-                 c.bias_attention);
+    qkv_.emplace(
+        params, name + ".qkv",
+        OutputFeatures{.shape = {3, c.heads, c.head_size()}, .split = 1, .fan_out = c.width, .parts = {"q", "k", "v"}},
+        c.width, c.bias_attention, c.lora);
   } else {
-    q_.emplace(params, name + ".q", queries_of(c), c.width, c.bias_attention);
-    kv_.emplace(params, name + ".kv", keys_and_values_of(c), c.width, c.bias_attention);
+    q_.emplace(params, name + ".q", queries_of(c), c.width, c.bias_attention, c.lora);
+    kv_.emplace(params, name + ".kv", keys_and_values_of(c), c.width, c.bias_attention, c.lora);
   }
-  out_.emplace(params, name + ".out", Shape{c.heads, c.head_size()}, c.width);
+  out_.emplace(params, name + ".out", Shape{c.heads, c.head_size()}, c.width, "out", c.lora);
 }
 
 SelfAttention::Projected SelfAttention::allocate(Pass& p, const Tensor& x) const {
@@ -194,10 +195,10 @@ PartialSum SelfAttention::step(Pass& p, const Tensor& x, const KeyValueCache& ca
 }
 
 CrossAttention::CrossAttention(ParamStore& params, const std::string& name, const ModelConfig& c)
-    : q_(params, name + ".q", queries_of(c), c.width, c.bias_attention),
-      kv_(params, name + ".kv", keys_and_values_of(c), c.width, c.bias_attention),
+    : q_(params, name + ".q", queries_of(c), c.width, c.bias_attention, c.lora),
+      kv_(params, name + ".kv", keys_and_values_of(c), c.width, c.bias_attention, c.lora),
       core_(name, c, /*causal=*/false),
-      out_(params, name + ".out", {c.heads, c.head_size()}, c.width) {}
+      out_(params, name + ".out", {c.heads, c.head_size()}, c.width, "out", c.lora) {}
 
 PartialSum CrossAttention::forward(Pass& p, const Tensor& x, const Tensor& encoder_output, const AttentionRows& rows,
                                    const Tensor& y, Saved* saved) const {

@@ -22,9 +22,9 @@ Tensor value(const Tensor& up) { return up.slice_cols(up.cols() / 2, up.cols() /
 
 FeedForward::FeedForward(ParamStore& params, const std::string& name, const ModelConfig& c)
     : up_(params, name + ".up",
-          {.shape = up_shape(c), .split = is_gated(c.activation) ? 1 : 0, .fan_out = c.feed_forward}, c.width,
-          c.bias_feed_forward),
-      down_(params, name + ".down", {c.feed_forward}, c.width),
+          {.shape = up_shape(c), .split = is_gated(c.activation) ? 1 : 0, .fan_out = c.feed_forward, .parts = {"up"}},
+          c.width, c.bias_feed_forward, c.lora),
+      down_(params, name + ".down", {c.feed_forward}, c.width, "down", c.lora),
       activation_(function_of(c.activation)),
       gated_(is_gated(c.activation)),
       width_(c.feed_forward),
@@ -70,8 +70,8 @@ void FeedForward::backward(Pass& p, const Tensor& d_y, const Saved& s, const Inp
   up_.backward(p, d_up, AllRows(p, s.x), d_x);
 }
 
-// Computes act. If `keep`, returns what the activation's gradient reads. Without gate and dropout, the activation and
-// its gradient are epilogues of the GEMMs.
+// Computes act. If `keep`, returns what the activation's gradient reads. Without gate, dropout and adapters, the
+// activation and its gradient are epilogues of the GEMMs.
 Tensor FeedForward::activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const {
   const Dropout dropout = this->dropout(p, act.rows());
   if (fuses_activation(dropout)) {

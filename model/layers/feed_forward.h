@@ -29,7 +29,9 @@ class FeedForward {
  private:
   Tensor activate(Pass& p, const Tensor& x, const Tensor& act, bool keep) const;
   Dropout dropout(const Pass& p, int64_t rows) const;
-  bool fuses_activation(const Dropout& dropout) const { return !gated_ && dropout.rate <= 0; }
+  bool fuses_activation(const Dropout& dropout) const {
+    return !gated_ && dropout.rate <= 0 && !up_.has_adapters() && !down_.has_adapter();
+  }
   Tensor allocate_saved(Pass& p, const Tensor& act) const;
   ColumnParallelLinear up_;
   RowParallelLinear down_;

@@ -8,8 +8,11 @@
 // (all_rows.h).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "model/layers/lora.h"
 #include "model/layers/partial_sum.h"
 #include "model/parameters/param_store.h"
 
@@ -19,15 +22,19 @@ struct OutputFeatures {  // output features of a column-parallel layer
   Shape shape;           // full shape, for example {3, heads, head_size}
   int split = 0;         // the dimension that is split over tp
   int64_t fan_out = 0;   // determines the initial values
+  // Names for lora.targets. If there are several, each is the name of an entry of the first dimension.
+  std::vector<std::string> parts = {};
 };
 
 class ColumnParallelLinear {
  public:
-  // Declares name.weight and, if `bias`, name.bias.
-  ColumnParallelLinear(ParamStore& params, const std::string& name, const OutputFeatures& out, int64_t in, bool bias);
+  // Declares name.weight and, if `bias`, name.bias, and the adapters of `lora`.
+  ColumnParallelLinear(ParamStore& params, const std::string& name, const OutputFeatures& out, int64_t in, bool bias,
+                       const LoraConfig& lora);
 
   int64_t out() const { return weight_->numel() / in_; }  // features on this rank
-  // Computes y [R, out()] from x [R, in], and applies the epilogue to y.
+  bool has_adapters() const { return !adapters_.empty(); }
+  // Computes y [R, out()] from x [R, in], and applies the epilogue to y. REQUIRES: no epilogue, or no adapters.
   void forward(Pass& p, const Tensor& x, const Tensor& y, const ops::Epilogue& epilogue = {}) const;
   // Computes d_x [R, in], all-reduced over tp; if ranks split rows, own rows of d_x, reduce-scattered.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const InputGradient& d_x) const;
@@ -36,26 +43,37 @@ class ColumnParallelLinear {
   void backward_part(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x, bool accumulate) const;
 
  private:
+  struct PartAdapter {
+    int64_t part;  // of the output's columns
+    LoraAdapter adapter;
+  };
+  Tensor part_of(const Tensor& y, int64_t part) const;
+
   const Param *weight_, *bias_ = nullptr;
-  int64_t in_;
+  int64_t in_, num_parts_;
+  std::vector<PartAdapter> adapters_;
 };
 
 class RowParallelLinear {  // has no bias: residual.h adds the bias once, after the all-reduce
  public:
   // Declares name.weight. `in` is the full shape of the input features, for example {heads, head_size}, whose first
-  // dimension is split over tp.
-  RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out);
+  // dimension is split over tp. `part` is the name for lora.targets.
+  RowParallelLinear(ParamStore& params, const std::string& name, Shape in, int64_t out, const std::string& part,
+                    const LoraConfig& lora);
 
   int64_t in() const { return weight_->numel() / out_; }  // features on this rank
+  bool has_adapter() const { return adapter_.has_value(); }
   // Computes y [R, out] from x [R, in()], all-reduced over tp; if ranks split rows, own rows of y, reduce-scattered.
   PartialSum forward(Pass& p, const Tensor& x, const Tensor& y) const;
   // Computes d_x [R, in()] from d_y [R, out], which is the same on every rank, and applies the epilogue to d_x.
+  // REQUIRES: no epilogue, or no adapter.
   void backward(Pass& p, const Tensor& d_y, const Tensor& x, const Tensor& d_x,
                 const ops::Epilogue& epilogue = {}) const;
 
  private:
   const Param* weight_;
   int64_t out_;
+  std::optional<LoraAdapter> adapter_;
 };
 
 }  // namespace weft

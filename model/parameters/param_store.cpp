@@ -69,7 +69,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   if (spec.tp_dim >= 0) local[spec.tp_dim] = dim;
   Param& p = params_.emplace_back();
   p.spec = std::move(spec);
-  p.spec.trains = use_ == ParamUse::inference || !frozen_names_.match(p.spec.name);
+  p.spec.trains = use_ == ParamUse::inference || p.spec.adapter || !frozen_names_.match(p.spec.name);
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
   int64_t& end = p.spec.matrix ? (p.trains() ? matrix_numel_ : frozen_matrix_numel_)

@@ -51,7 +51,8 @@ struct ParamSpec {
   bool matrix = false;  // a matrix or vocabulary table, whose copies layers read; all other parameters are read in f32
   // True if the gradient sums over activation rows. If ranks split rows (pass.h), each tp rank holds a part of the sum.
   bool sums_rows = false;
-  bool trains = true;  // false if frozen; the store sets it
+  bool adapter = false;  // trains even if its name is frozen
+  bool trains = true;    // false if frozen; the store sets it
 };
 
 struct Param {  // a parameter as layers see it

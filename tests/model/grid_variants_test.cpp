@@ -74,6 +74,15 @@ const Variant kVariants[] = {
     {"dropout", [](ModelConfig& c) { c.dropout = 0.3; }},
     {"half_as_many_kv_heads", [](ModelConfig& c) { c.heads = 8, c.kv_heads = 4; }},
     {"half_as_many_kv_heads_dropped", [](ModelConfig& c) { c.heads = 8, c.kv_heads = 4, c.dropout_attention = 0.3; }},
+    {"adapters", [](ModelConfig& c) { c.lora = {.rank = 4}; }},
+    {"adapters_of_all_matrices",
+     [](ModelConfig& c) { c.lora = {.rank = 3, .alpha = 9, .targets = "q,k,v,out,up,down"}; }},
+    {"adapters_dropped", [](ModelConfig& c) { c.lora = {.rank = 2, .dropout = 0.3, .targets = "k,out,up,down"}; }},
+    {"adapters_of_gates_and_shared_keys",
+     [](ModelConfig& c) {
+       c.activation = FeedForwardActivation::geglu, c.heads = 8, c.kv_heads = 4;
+       c.lora = {.rank = 2, .dropout = 0.2, .targets = "v,up"};
+     }},
     {"deeper_encoder", [](ModelConfig& c) { c.encoder_layers = 3; }},
     {"deeper_decoder", [](ModelConfig& c) { c.decoder_layers = 3; }},
     {"no_label_smoothing", [](ModelConfig&) {}, 0},

@@ -71,6 +71,16 @@ const Form kForms[] = {
        c.activation = FeedForwardActivation::swiglu, c.kv_heads = 1;
        if (c.head_size() % 2 == 0) c.positions = Positions::rotary_halves;
      }},
+    {"post_relu_adapters_of_all_matrices",
+     [](ModelConfig& c) {
+       c.activation = FeedForwardActivation::relu;
+       c.lora = {.rank = 3, .alpha = 5, .dropout = c.dropout, .targets = "q,k,v,out,up,down"};
+     }},
+    {"pre_geglu_shared_keys_adapters_of_some",
+     [](ModelConfig& c) {
+       c.norm = NormPosition::pre, c.final_norm = true, c.activation = FeedForwardActivation::geglu, c.kv_heads = 1;
+       c.lora = {.rank = 1, .targets = "v,up"};
+     }},
 };
 
 class WholeModel : public ::testing::TestWithParam<Form> {};

@@ -38,7 +38,7 @@ TEST(LayerGradients, OfColumnParallelLinear) {
       LayerBench bench(b.config);
       const int64_t width = b.config.width, out = 2 * width;
       const ColumnParallelLinear linear(bench.params, "linear", {.shape = {2, width}, .split = 1, .fan_out = out},
-                                        width, bias);
+                                        width, bias, /*lora=*/{});
       bench.allocate();
       const Tensor x = bench.random(rows, width), y = bench.space(rows, out), d_y = bench.random(rows, out);
       const Tensor d_x = bench.there(rows, width);
@@ -56,7 +56,7 @@ TEST(LayerGradients, OfColumnParallelLinear) {
 TEST(LayerGradients, OfRowParallelLinear) {
   on_every_shape([](LayerBench& bench, int64_t rows) {
     const int64_t width = bench.config.width, in = bench.config.feed_forward;
-    const RowParallelLinear linear(bench.params, "linear", {in}, width);
+    const RowParallelLinear linear(bench.params, "linear", {in}, width, "linear", /*lora=*/{});
     bench.allocate();
     const Tensor x = bench.random(rows, in), y = bench.space(rows, width);
     const Tensor d_y = bench.random(rows, width), d_x = bench.space(rows, in);
@@ -101,9 +101,9 @@ void check_residual_stream(NormPosition position, NormKind kind) {
     config.norm = position, config.norm_kind = kind;
     LayerBench bench(config);
     const int64_t width = config.width;
-    const RowParallelLinear linear1(bench.params, "1.linear", {width}, width);
+    const RowParallelLinear linear1(bench.params, "1.linear", {width}, width, "linear", /*lora=*/{});
     const ResidualConnection after1(bench.params, "1", "linear", /*bias=*/true, config);
-    const RowParallelLinear linear2(bench.params, "2.linear", {width}, width);
+    const RowParallelLinear linear2(bench.params, "2.linear", {width}, width, "linear", /*lora=*/{});
     const ResidualConnection after2(bench.params, "2", "linear", /*bias=*/false, config);
     const Residuals residuals{position, {&after1, &after2}};
     bench.allocate();

@@ -44,6 +44,7 @@ struct RandomCase {
     ModelConfig c = config;
     c.dropout = 0;
     c.dropout_embedding = c.dropout_residual = c.dropout_attention = c.dropout_feed_forward = -1;
+    c.lora.dropout = 0;
     return c;
   }
 
@@ -97,6 +98,9 @@ void RandomCase::draw_model(Draw& draw) {
   c.embedding_init = draw.one_of({EmbeddingInit::normal, EmbeddingInit::xavier});
   for (double* rate : {&c.dropout_embedding, &c.dropout_residual, &c.dropout_attention, &c.dropout_feed_forward})
     *rate = draw.one_of({0.0, 0.1, 0.4});
+  if (draw.coin()) return;
+  c.lora = {.rank = draw.from(1, 5), .alpha = draw.one_of({0.0, 3.0}), .dropout = draw.one_of({0.0, 0.2})};
+  c.lora.targets = draw.one_of<std::string>({"q,v", "k,out", "up", "q,k,v,out,up,down"});
 }
 
 void RandomCase::draw_sentences(Draw& draw) {

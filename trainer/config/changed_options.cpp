@@ -112,7 +112,9 @@ void require_resumable(const RunConfig& from, const RunConfig& to, size_t num_st
 }
 
 void require_same_model(const ModelConfig& in_folder, const ModelConfig& now, const std::string& folder) {
-  const RunConfig before{.model = in_folder}, own{.model = now};
+  RunConfig before{.model = in_folder};
+  const RunConfig own{.model = now};
+  before.model.lora = now.lora;  // adapters belong to a run, not to the model that it adapts
   for (const ChangedOption& o : changed_options(before, own))
     if (o.on_resume == OnResume::model)
       fail(ErrorKind::usage, fmt::format("the model in {} has {} = {}, but this run has {}: use the model's value",

@@ -127,8 +127,6 @@ struct TrainConfig {
     return {label_smoothing, consistency, weight, cuts ? (consistency_rate > 0 ? consistency_rate : 0.05) : 0};
   }
 
-  FrozenNames frozen() const { return FrozenNames(split_at_commas(freeze)); }
-
   template <typename V>
   void fields(V& v) {
     v("steps", steps, "total number of optimizer steps");
@@ -261,6 +259,7 @@ struct RunConfig {
   void sections(V& v) {
     v("device", device, kDeviceSentence, OnResume::this_start);
     v("model", model);
+    v("lora", model.lora);
     v("data", data);
     v("stage", stages);
     v("batch", batch);
@@ -271,6 +270,11 @@ struct RunConfig {
     v("decode", decode);
   }
 };
+
+// Returns what does not train: the parameters of train.freeze or, with adapters, all others.
+inline FrozenNames frozen_names(const RunConfig& c) {
+  return FrozenNames(c.model.lora.on() ? std::vector<std::string>{"*"} : split_at_commas(c.train.freeze));
+}
 
 inline bool validates(const RunConfig& c) { return !c.data.valid.empty() && c.train.validate_every > 0; }
 inline bool translates(const RunConfig& c) { return validates(c) && c.train.validate_bleu != 0; }

@@ -75,7 +75,7 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
   const RunConfig& c = run.config;
   const TensorParallel tp(mesh.tp());
   ParamStore params(tp.rank(), tp.size(), storage_of(c.train.precision), Device::cpu, ParamUse::training,
-                    c.train.frozen());
+                    frozen_names(c));
   const Transformer model(c.model, params, /*num_positions=*/1);
   const bool on_host = mesh.device() == Device::cpu;
   if (on_host) params.require_memory();  // fails early, because planning huge tables would take minutes

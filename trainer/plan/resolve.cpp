@@ -37,7 +37,7 @@ void match_model(ModelConfig& model, const MixCorpus& corpus) {
 }
 
 void require_trainable(const RunConfig& c) {
-  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1, DType::f32, Device::cpu, ParamUse::training, c.train.frozen());
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1, DType::f32, Device::cpu, ParamUse::training, frozen_names(c));
   const Transformer model(c.model, params, /*num_positions=*/1);
   if (const auto unmatched = params.unmatched_frozen_names(); !unmatched.empty())
     fail(ErrorKind::usage, fmt::format("train.freeze: no parameter is named {}; `weft inspect model` lists the names",

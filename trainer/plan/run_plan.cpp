@@ -74,8 +74,12 @@ void PlanText::add_model(const RunConfig& c, const ParamStore& params) {
   row("parameters", fmt::format("{} ({} without vocabulary tables)", format_count(static_cast<double>(all)),
                                 format_count(static_cast<double>(all - tables))));
   if (const int64_t trained = params.trainable_numel(); trained < all)
-    row("trained", fmt::format("{} of them; train.freeze = {} keeps the rest",
-                               format_count(static_cast<double>(trained)), c.train.freeze));
+    row("trained",
+        fmt::format("{} of them ({:.2g} %); the rest keeps its values ({})", format_count(static_cast<double>(trained)),
+                    100 * static_cast<double>(trained) / static_cast<double>(all),
+                    c.model.lora.on()
+                        ? fmt::format("adapters of rank {} for {}: lora.rank", c.model.lora.rank, c.model.lora.targets)
+                        : "train.freeze = " + c.train.freeze));
 }
 
 void PlanText::add_ranks(const RunConfig& c, const RankDevice& own, const PlacementReport& placement) {

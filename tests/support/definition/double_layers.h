@@ -74,8 +74,8 @@ class DoubleLayers {
   // The relu input nearest to 0 so far: differences across 0 are not derivatives.
   double nearest_kink() const { return nearest_kink_; }
 
-  // y = x W^T + b, W [out, in].
-  Matrix linear(const Matrix& x, const std::string& name, bool has_bias) const {
+  // y = x W^T + b, W [out, in], and the adapters of the parts of W.
+  Matrix linear(const Matrix& x, const std::string& name, bool has_bias, Place place = {}) const {
     const Doubles &w = params_.at(name + ".weight"), *b = has_bias ? &params_.at(name + ".bias") : nullptr;
     Matrix y{x.rows, w.size() / x.cols};
     for (size_t r = 0; r < y.rows; ++r) {
@@ -85,7 +85,27 @@ class DoubleLayers {
         y.at(r, o) = sum;
       }
     }
+    const std::string parts = name.ends_with(".qkv") ? "qkv" : name.ends_with(".kv") ? "kv" : "";
+    if (parts.empty()) add_adapter(x, name, 0, place, y);
+    for (size_t i = 0; i < parts.size(); ++i)
+      add_adapter(x, name + "." + parts[i], i * y.cols / parts.size(), place, y);
     return y;
+  }
+
+  // y += alpha / rank * dropout(x) A^T B^T, from a column of y on, if there is an adapter with this name.
+  void add_adapter(const Matrix& x, const std::string& name, size_t first, Place place, Matrix& y) const {
+    if (!params_.contains(name + ".lora_a")) return;
+    const Doubles &a = params_.at(name + ".lora_a"), &b = params_.at(name + ".lora_b");
+    const auto rank = static_cast<size_t>(c_.lora.rank);
+    const Matrix in = dropped(x, c_.lora.dropout, name + ".lora.dropout", place);
+    const double scale = (c_.lora.alpha > 0 ? c_.lora.alpha : static_cast<double>(rank)) / static_cast<double>(rank);
+    for (size_t r = 0; r < x.rows; ++r) {
+      for (size_t k = 0; k < rank; ++k) {
+        double reduced = 0;
+        for (size_t i = 0; i < x.cols; ++i) reduced += in.at(r, i) * a[k * x.cols + i];
+        for (size_t o = 0; o < b.size() / rank; ++o) y.at(r, first + o) += scale * reduced * b[o * rank + k];
+      }
+    }
   }
 
   Matrix norm(Matrix x, const std::string& name) const {
@@ -105,7 +125,7 @@ class DoubleLayers {
   // residual + dropout(linear(x)).
   Matrix residual_linear(const Matrix& x, const Matrix& residual, const std::string& name, bool has_bias,
                          Place place) const {
-    return sum(residual, dropped(linear(x, name, has_bias), c_.dropout_residual, name + ".dropout", place));
+    return sum(residual, dropped(linear(x, name, has_bias, place), c_.dropout_residual, name + ".dropout", place));
   }
 
   // post: norm(x + f(x)); pre: x + f(norm(x)). f(input, residual) adds the residual.
@@ -116,7 +136,7 @@ class DoubleLayers {
   }
 
   Matrix feed_forward(const Matrix& x, const Matrix& residual, const std::string& name, Place place) const {
-    Matrix hidden = linear(x, name + ".up", c_.bias_feed_forward);
+    Matrix hidden = linear(x, name + ".up", c_.bias_feed_forward, place);
     if (is_gated(c_.activation)) {
       const Matrix gate = part(hidden, 0, 2);
       hidden = part(hidden, 1, 2);
@@ -131,8 +151,8 @@ class DoubleLayers {
   Matrix self_attention(const Matrix& x, const Matrix& residual, const std::string& name, bool causal,
                         Place place) const {
     const bool fused = c_.num_kv_heads() == c_.heads;
-    const Matrix first = linear(x, name + (fused ? ".qkv" : ".q"), c_.bias_attention);
-    const Matrix rest = fused ? first : linear(x, name + ".kv", c_.bias_attention);
+    const Matrix first = linear(x, name + (fused ? ".qkv" : ".q"), c_.bias_attention, place);
+    const Matrix rest = fused ? first : linear(x, name + ".kv", c_.bias_attention, place);
     const Matrix q = turned(fused ? part(first, 0, 3) : first),
                  k = turned(fused ? part(first, 1, 3) : part(rest, 0, 2));
     const Matrix context = attend(q, k, fused ? part(first, 2, 3) : part(rest, 1, 2), name, causal, place, place);
@@ -141,7 +161,8 @@ class DoubleLayers {
 
   Matrix cross_attention(const Matrix& x, const Matrix& residual, const Matrix& memory, const std::string& name,
                          Place queries, Place keys) const {
-    const Matrix q = linear(x, name + ".q", c_.bias_attention), kv = linear(memory, name + ".kv", c_.bias_attention);
+    const Matrix q = linear(x, name + ".q", c_.bias_attention, queries);
+    const Matrix kv = linear(memory, name + ".kv", c_.bias_attention, keys);
     const Matrix context = attend(q, part(kv, 0, 2), part(kv, 1, 2), name, false, queries, keys);
     return residual_linear(context, residual, name + ".out", c_.bias_attention, queries);
   }

@@ -1,0 +1,51 @@
+// model/lora_config.cpp: checks the options of adapters.
+#include "model/lora_config.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr std::array<std::string_view, 6> kParts = {"q", "k", "v", "out", "up", "down"};
+
+// Calls use(part) for each part of a list separated by commas.
+template <typename Use>
+void for_each_part(std::string_view list, const Use& use) {
+  while (true) {
+    const size_t comma = list.find(',');
+    use(list.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+bool LoraConfig::targets_part(const std::string& part) const {
+  bool found = false;
+  for_each_part(targets, [&](std::string_view target) { found = found || target == part; });
+  return on() && found;
+}
+
+void LoraConfig::check() const {
+  constexpr int64_t kMaxRank = 1 << 14;
+  constexpr double kMaxAlpha = 1e6;
+  if (rank < 0 || rank > kMaxRank)
+    fail(ErrorKind::usage, fmt::format("lora.rank = {} must be between 0 and {}", rank, kMaxRank));
+  if (!(alpha >= 0 && alpha <= kMaxAlpha))
+    fail(ErrorKind::usage, fmt::format("lora.alpha = {} must be between 0 and {:g}", alpha, kMaxAlpha));
+  if (!(dropout >= 0 && dropout < 1))
+    fail(ErrorKind::usage, fmt::format("lora.dropout = {} must be in [0, 1)", dropout));
+  for_each_part(targets, [&](std::string_view target) {
+    if (std::ranges::find(kParts, target) == kParts.end())
+      fail(ErrorKind::usage, fmt::format("lora.targets = '{}' is not valid: give some of q,k,v,out,up,down, separated "
+                                         "by commas without spaces",
+                                         printable(targets)));
+  });
+}
+
+}  // namespace weft
