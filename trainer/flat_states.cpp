@@ -29,6 +29,14 @@ FlatState schedule_free_model(Context& ctx, Communicator& dp, const ParamStore& 
 
 }  // namespace
 
+FlatState frozen_state(const ParamStore& params) {
+  const Tensor none = params.frozen_values().slice_rows(0, 0);
+  ParamBuffer buffer(none, none);
+  buffer.frozen = params.frozen_values();
+  buffer.absent = {.begin = 0, .count = params.numel()};
+  return {"model", "", buffer};
+}
+
 std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamStore& params,
                                    const Optimizer& optimizer) {
   const Tensor whole = params.grads().slice_rows(0, params.matrix_numel());
@@ -65,6 +73,8 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
   for (const OptimizerState& state : optimizer.states())
     states.push_back(state.is_average() ? of_optimizer(kAverageKind, kAveragePrefix, state.values)
                                         : of_optimizer("optimizer", state.prefix, state.values));
+  if (params.has_adapters())
+    for (FlatState& state : states) state.flat.frozen = {};
   std::ranges::sort(states, {}, &FlatState::prefix);
   return states;
 }

@@ -6,10 +6,13 @@
 
 #include "data/sha256.h"
 #include "tensor/error.h"
+#include "trainer/checkpoint/average.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
 #include "trainer/config/changed_options.h"
 #include "trainer/config/config_text.h"
+#include "trainer/flat_states.h"
+#include "trainer/train_state.h"
 
 namespace weft {
 namespace {
@@ -49,16 +52,52 @@ std::string initial_values_from(Replica& replica, const FlatState& values, const
     if (world.is_main_rank()) for_the_option([&] { lease = lease_checkpoint(path); });
   });
   const std::string folder = world.broadcast_string(lease.folder, 0);
+  const bool adapts = params.has_adapters();  // then the folder is the base, and the adapters keep their initial values
   all_or_none(world, [&] {
     for_the_option([&] {
       verify_small_files(folder, read_checkpoint_manifest(folder));
       require_same_tokenizers(folder, corpus);
-      require_same_model(kept_config(folder).model, model, folder);
-      load_checkpoint(ctx, folder, params, {stored_weights(folder, StoredWeights::evaluation, values)});
+      const ModelConfig theirs = kept_config(folder).model;
+      if (theirs.lora.on())
+        fail(ErrorKind::usage, fmt::format("{} contains adapters: merge them into their model with `weft average {} "
+                                           "--last 1 --output DIR`, and start from DIR",
+                                           folder, path));
+      require_same_model(theirs, model, folder);
+      load_checkpoint(ctx, folder, params,
+                      {stored_weights(folder, StoredWeights::evaluation, adapts ? frozen_state(params) : values)});
     });
   });
-  if (!values.take) params.round_values(ctx);
+  if (adapts) {
+    params.round_frozen(ctx);
+  } else if (!values.take) {
+    params.round_values(ctx);
+  }
   return folder;
+}
+
+AdapterState keep_base(const std::string& folder, const std::string& run, double scale) {
+  const ErrorFrame frame(fmt::format("while copying {} to {}", folder, base_root(run)));
+  std::filesystem::remove_all(base_root(run));  // of a run that ended before its first save
+  const CheckpointManifest manifest = read_checkpoint_manifest(folder);
+  TrainState state;
+  state.step = manifest.step;
+  const std::string config = CheckedReader(folder + "/" + kConfigFile).read_all();
+  const std::string base = average_checkpoints({folder}, StoredWeights::evaluation, base_root(run),
+                                               {.state = state.to_json(), .config = config});
+  return {.base = read_checkpoint_manifest(base).files.at(kModelFile).sha256, .scale = scale};
+}
+
+void load_base(Replica& replica, const std::string& checkpoint) {
+  const ParamStore& params = replica.params();
+  if (!params.has_adapters()) return;
+  Communicator& world = replica.mesh().world();
+  const std::unique_ptr<Communicator> host = world.split_by_host();
+  const std::string folder = all_or_none(world, [&] { return base_of(checkpoint); });
+  require(!folder.empty(), ErrorKind::checkpoint, "the checkpoint contains no adapters, but this run has lora.rank");
+  all_or_none(world, [&] {
+    load_tensors(replica.context(), folder, params, {frozen_state(params)}, *host, /*verified=*/false);
+  });
+  params.round_frozen(replica.context());
 }
 
 }  // namespace weft

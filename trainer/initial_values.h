@@ -5,7 +5,7 @@
 #include <string>
 
 #include "data/order/mix.h"
-#include "trainer/checkpoint/file_layout.h"
+#include "trainer/checkpoint/stored_model.h"
 #include "trainer/replica.h"
 
 namespace weft {
@@ -16,5 +16,10 @@ namespace weft {
 // than `corpus`.
 std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
                                 const ModelConfig& model, const MixCorpus& corpus);
+
+// A run with adapters keeps a copy of the model that it adapts. keep_base() copies the weights of the checkpoint
+// `folder` to the run's folder, on one rank, and load_base() fills the frozen parameters when the run resumes.
+AdapterState keep_base(const std::string& folder, const std::string& run, double scale);
+void load_base(Replica& replica, const std::string& checkpoint);  // nothing without adapters; all ranks call it
 
 }  // namespace weft

@@ -58,6 +58,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestScore, metric, value, step, stale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScoreDue, step, numbers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LossScale, value, good_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DivergenceState, recent, lowest, good_until, not_finite, rollbacks)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AdapterState, base, scale)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RateSums, highest, squares)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, cursor, precision, loss_scale, best,
                                    divergence)
@@ -65,6 +66,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainState, step, optimizer_steps, seconds, c
 json TrainState::to_json() const {
   json j = *this;
   if (rate_sums) j["rate_sums"] = *rate_sums;
+  if (adapters) j[kAdaptersKey] = *adapters;
   if (!scores_due.empty()) j["scores_due"] = scores_due;
   if (validation_due) j["validation_due"] = true;
   if (best.kept.size() > 1)
@@ -105,6 +107,7 @@ TrainState TrainState::from_json(const json& j, const std::string& folder) try {
   require_whole_numbers(j, example_of_state(), "state", folder + "/state.json");
   TrainState state = j.get<TrainState>();
   if (j.contains("rate_sums")) state.rate_sums = j.at("rate_sums").get<RateSums>();
+  if (j.contains(kAdaptersKey)) state.adapters = j.at(kAdaptersKey).get<AdapterState>();
   if (j.contains("scores_due")) j.at("scores_due").get_to(state.scores_due);
   state.validation_due = j.value("validation_due", false);
   if (j.at("best").contains("kept"))

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/order/step_plan.h"
+#include "trainer/checkpoint/stored_model.h"
 #include "trainer/health/divergence.h"
 #include "trainer/optimizer/loss_scaler.h"
 #include "trainer/optimizer/rate_sums.h"
@@ -46,8 +47,9 @@ struct TrainState {
   LossScale loss_scale;               // for the next step, in the same precision
   BestScore best;
   DivergenceState divergence;
-  std::vector<ScoreDue> scores_due;  // ordered by step
-  bool validation_due = false;       // a stop request postponed the validation after `step` until the run resumes
+  std::vector<ScoreDue> scores_due;      // ordered by step
+  std::optional<AdapterState> adapters;  // of a run with lora.rank
+  bool validation_due = false;           // a stop request postponed the validation after `step` until the run resumes
 
   nlohmann::json to_json() const;
   // Throws an Error of kind checkpoint that names `folder` if a field is missing or has a wrong type.

@@ -5,6 +5,7 @@
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
+#include "trainer/initial_values.h"
 
 namespace weft {
 
@@ -56,6 +57,7 @@ TrainState TrainingCheckpoints::resume(const std::string& checkpoint, std::vecto
     require(state.cursor.num_streams > 0, ErrorKind::checkpoint, "the checkpoint lacks the run's position in the data");
     changes = data_.resume(state.data, state.cursor);
   });
+  load_base(trainer_.replica(), checkpoint);
   trainer_.resume(checkpoint, state, /*verified=*/mesh_.world().is_main_rank());  // verified in find_latest_checkpoint
   return state;
 }

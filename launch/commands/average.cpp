@@ -200,6 +200,14 @@ std::string folder_to_write(const std::string& output) {
   return temporary_name(output);
 }
 
+// Returns the configuration of `folder`, without adapters, because the mean contains them in its matrices.
+std::string config_of_mean(const std::string& folder) {
+  RunConfig config = kept_config(folder);
+  if (!config.model.lora.on()) return read_file(folder + "/" + kConfigFile);
+  config.model.lora = {};
+  return to_cfg(config);
+}
+
 }  // namespace
 
 int run_average(const CommandContext& context) {
@@ -224,7 +232,8 @@ int run_average(const CommandContext& context) {
     if (!bar) bar.emplace("averaging", "tensors", total, ProgressOutput::standard(request.quiet));
     bar->update(done);
   };
-  const std::string made = average_checkpoints(folders, which, root, state, show);
+  const std::string made =
+      average_checkpoints(folders, which, root, {.state = state, .config = config_of_mean(folders.back())}, show);
   if (root != request.output) replace_folder(root, request.output);
   const std::string folder = request.output + "/" + fs::path(made).filename().string();
   fmt::print("{}: the mean of {} checkpoint{}\n", folder, folders.size(), folders.size() == 1 ? "" : "s");

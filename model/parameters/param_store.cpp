@@ -70,6 +70,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   Param& p = params_.emplace_back();
   p.spec = std::move(spec);
   p.spec.trains = use_ == ParamUse::inference || p.spec.adapter || !frozen_names_.match(p.spec.name);
+  has_adapters_ = has_adapters_ || p.spec.adapter;
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
   int64_t& end = p.spec.matrix ? (p.trains() ? matrix_numel_ : frozen_matrix_numel_)
@@ -246,10 +247,18 @@ void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {
     const int64_t first = values.matrices.numel(), rest = values.vectors.numel();
     ops::cast(ctx, {.x = values.matrices, .y = rounded().slice_rows(0, first)});
     if (rest > 0) ops::cast(ctx, {.x = values.vectors, .y = rounded().slice_rows(first, rest)});
-    if (!values.frozen.empty())
-      ops::cast(ctx, {.x = values.frozen,
-                      .y = rounded_.tensor({numel() + frozen_numel()}, compute_).slice_rows(numel(), frozen_numel())});
+    if (!values.frozen.empty()) cast_frozen(ctx);
   }
+  refresh(ctx);
+}
+
+void ParamStore::cast_frozen(Context& ctx) const {
+  const Tensor copies = rounded_.tensor({numel() + frozen_numel()}, compute_);
+  ops::cast(ctx, {.x = frozen_values(), .y = copies.slice_rows(numel(), frozen_numel())});
+}
+
+void ParamStore::round_frozen(Context& ctx) const {
+  if (mixed()) cast_frozen(ctx);
   refresh(ctx);
 }
 

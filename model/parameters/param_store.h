@@ -133,6 +133,7 @@ class ParamStore {
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
   void round_values(Context& ctx, const ParamBuffer& values) const;  // fills the copies from other values
+  void round_frozen(Context& ctx) const;                             // updates the copies of frozen values
   void refresh(Context& ctx) const;                                  // updates only the packed copies
   void refresh(Context& ctx, const ParamRange& written) const;       // the same for the parameters of `written`
   // Inference copies are weights packed for GEMMs of few rows. While they exist, all GEMMs x W^T read them, which
@@ -156,6 +157,7 @@ class ParamStore {
     all.frozen = frozen_values();
     return all;
   }
+  bool has_adapters() const { return has_adapters_; }
   Tensor frozen_values() const { return frozen_numel() > 0 ? frozen_.tensor({frozen_numel()}) : Tensor(); }
   Tensor vector_values() const {  // [vector_numel()], wherever the matrices are
     return values_.tensor({vector_numel_}, DType::f32,
@@ -188,6 +190,7 @@ class ParamStore {
  private:
   void make_buffers(int shards);
   Tensor grad_of(const Param& p) const;
+  void cast_frozen(Context& ctx) const;
   void name_packed();
   int64_t inference_numel() const;
   int64_t inference_numel_of(const Param& p) const;
@@ -203,6 +206,7 @@ class ParamStore {
   Buffer frozen_, unread_grads_;  // unread_grads_: of the frozen vectors
   int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0, row_sums_begin_ = 0;
   int64_t frozen_matrix_numel_ = 0, frozen_vector_numel_ = 0;
+  bool has_adapters_ = false;
   bool laid_out_ = false, divided_ = false, planned_ = false;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,22 @@
 
 namespace weft {
 
+struct AverageTexts {
+  nlohmann::json state;  // of state.json
+  std::string config;    // of config.cfg
+};
+
 // Writes the mean weights of the checkpoints `folders` as a checkpoint under `root`, and returns its folder. The
-// checkpoint has the step, configuration and tokenizers of the last folder, `state` as its state.json, and no optimizer
-// state. Sums are in double in the order of `folders` and are rounded once, so the same folders give the same bytes.
-// Needs memory for one tensor in f32 and in double. `on_progress` gets the numbers of finished and of all tensors.
+// checkpoint has the step and tokenizers of the last folder, and no optimizer state. Adapters become part of the
+// matrices that they adapt (stored_model.h). Sums are in double in the order of `folders` and are rounded once, so the
+// same folders give the same bytes. Needs memory for one tensor in f32 and in double. `on_progress` gets the numbers of
+// finished and of all tensors.
 //
 // Throws an Error of kind checkpoint before it writes anything if a file is damaged or missing, or if the folders
 // contain different models or tokenizers. Throws the same kind of Error if a value is not finite, and then leaves no
 // files behind. Throws an Error of kind io if `root` already contains the step.
 std::string average_checkpoints(const std::vector<std::string>& folders, StoredWeights which, const std::string& root,
-                                const nlohmann::json& state,
+                                const AverageTexts& texts,
                                 const std::function<void(int64_t, int64_t)>& on_progress = {});
 
 }  // namespace weft

@@ -6,7 +6,8 @@
 #include <filesystem>
 
 #include "tensor/error.h"
-#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "tensor/transfer.h"
+#include "trainer/checkpoint/stored_model.h"
 
 namespace weft {
 namespace {
@@ -19,6 +20,18 @@ void match_vocabulary(const Tokenizer& tokenizer, int64_t vocabulary, const char
   fail(ErrorKind::checkpoint, fmt::format("{}: the {} tokenizer has {} entries, but config.cfg has model.{}_vocabulary "
                                           "= {}",
                                           folder, side, tokenizer.size(), side, vocabulary));
+}
+
+// Replaces the base's values of the weights that adapters change.
+void merge_adapters(const StoredModel& stored, const Replica& replica) {
+  for (const std::string& name : stored.adapted()) {
+    const Param* p = replica.params().find(name);
+    if (p == nullptr) fail(ErrorKind::checkpoint, fmt::format("{}: {} is not in the model", stored.folder(), name));
+    std::vector<float> global(static_cast<size_t>(p->spec.shape.numel())), own(static_cast<size_t>(p->numel()));
+    stored.read(name, global.data());
+    slice_from_global(*p, global.data(), own.data());
+    upload(replica.context(), own.data(), p->value.with_shape({p->numel()}));
+  }
 }
 
 }  // namespace
@@ -43,8 +56,13 @@ LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, con
   });
   all_or_none(mesh.world(), [&] {
     const ParamStore& params = replica_->params();
-    load_checkpoint(replica_->context(), folder_, params,
-                    {stored_weights(folder_, weights, {"model", "", params.values()})});
+    const FlatState values{"model", "", params.values()};
+    if (const std::string base = base_of(folder_); base.empty()) {
+      load_checkpoint(replica_->context(), folder_, params, {stored_weights(folder_, weights, values)});
+    } else {
+      load_checkpoint(replica_->context(), base, params, {values});
+      merge_adapters(StoredModel(folder_, weights), *replica_);
+    }
     params.round_values(replica_->context());
     step_ = read_checkpoint_manifest(folder_).step;
   });
@@ -54,6 +72,7 @@ void LoadedModel::open() {
   tokenizers_ = load_tokenizers(folder_);
   match_vocabulary(source_tokenizer(), config_.model.source_vocabulary, "source", folder_);
   match_vocabulary(target_tokenizer(), config_.model.target_vocabulary, "target", folder_);
+  config_.model.lora = {};  // merged
   config_.model.resolve(config_.parallel.tp);
 }
 

@@ -38,6 +38,16 @@ void check_length(const TrainConfig& t) {
   if (t.steps != 0) refuse("steps", t.steps, "epochs", t.epochs);
 }
 
+void check_adapters(const RunConfig& c) {
+  if (!c.model.lora.on()) return;
+  require(!c.train.init.empty(), ErrorKind::usage,
+          "lora.rank trains only adapters of an existing model: name its checkpoint or run with train.init");
+  if (!c.train.freeze.empty())
+    fail(ErrorKind::usage, fmt::format("train.freeze = {} has no effect with lora.rank = {}, which freezes all "
+                                       "parameters but the adapters: leave it out",
+                                       printable(c.train.freeze), c.model.lora.rank));
+}
+
 void check_consistency(const RunConfig& c) {
   const TrainConfig& t = c.train;
   require_at_least(t.consistency_weight, 0.0, "train.consistency_weight");
@@ -70,6 +80,7 @@ void check_ranges(const RunConfig& c, const std::vector<Stage>& stages) {
   check_length(c.train);
   require_at_least(c.train.minutes, 0.0, "train.minutes");
   require_fraction(c.train.label_smoothing, "train.label_smoothing");
+  check_adapters(c);
   check_consistency(c);
   require_at_least<int64_t>(c.train.validate_every, 0, "train.validate_every");
   require_at_least<int64_t>(c.train.save_every, 0, "train.save_every");

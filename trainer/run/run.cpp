@@ -42,8 +42,11 @@ class Run {
   void save(bool last);
   int finish(RunEnd end);
 
+  void keep_base_of_adapters();
+
   const RunContext& run_;
   SignalWatch& signals_;
+  std::string init_;  // the checkpoint whose weights a new run has taken
   RunCheckpoints checkpoints_{run_};
   Validator validator_{run_, checkpoints_};
   Recovery recovery_{run_, checkpoints_, validator_};
@@ -56,7 +59,18 @@ void Run::take_initial_values() {
   const std::string from = initial_values_from(trainer.replica(), trainer.states().front(), t.init, run_.config().model,
                                                run_.prepared.first_corpus());
   trainer.begin_average();
+  init_ = from;
   run_.log.message(fmt::format("starting with the parameters of {}", from));
+}
+
+// Copies the model to the run's folder, because checkpoints will contain only the adapters.
+void Run::keep_base_of_adapters() {
+  const RunConfig& config = run_.config();
+  AdapterState kept = all_or_none(run_.world(), [&] {
+    return run_.is_main_rank() ? keep_base(init_, config.train.output, config.model.lora.scale()) : AdapterState();
+  });
+  kept.base = run_.world().broadcast_string(kept.base, /*root=*/0), kept.scale = config.model.lora.scale();
+  run_.state.adapters = kept;
 }
 
 void Run::start(const std::string& plan, const std::string& kept_gemms) {
@@ -65,6 +79,7 @@ void Run::start(const std::string& plan, const std::string& kept_gemms) {
   Communicator& world = run_.world();
   std::vector<std::string> changes;
   if (!resume_from.empty()) changes = checkpoints_.resume(resume_from);
+  if (resume_from.empty() && config.model.lora.on()) keep_base_of_adapters();
   run_.data.set_clock(clock());
   take_snapshot_of_data();
   validator_.resume();  // removes texts of earlier starts before anything is written, because the disk may be full

@@ -1,0 +1,170 @@
+// trainer/checkpoint/stored_model.cpp: finds a checkpoint's tensors and its base, and adds adapters to weights.
+#include "trainer/checkpoint/stored_model.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string_view>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/finite.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFirst = ".lora_a";
+
+int64_t numel_of(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t dim : shape) count *= dim;
+  return count;
+}
+
+std::optional<AdapterState> adapter_state_of(const std::string& folder) try {
+  const nlohmann::json state = read_checkpoint_state(folder);
+  const auto found = state.find(kAdaptersKey);
+  if (found == state.end()) return std::nullopt;
+  return AdapterState{found->at("base").get<std::string>(), found->at("scale").get<double>()};
+} catch (const nlohmann::json::exception& e) {
+  fail(ErrorKind::checkpoint, fmt::format("{}/{}: {}", folder, kStateFile, e.what()));
+}
+
+}  // namespace
+
+std::string base_root(const std::string& run) { return run + "/base"; }
+
+std::string base_of(const std::string& checkpoint) {
+  const auto adapters = adapter_state_of(checkpoint);
+  if (!adapters) return "";
+  const fs::path run = fs::absolute(checkpoint).lexically_normal().parent_path().parent_path();
+  const std::string root = base_root(run.string());
+  const std::vector<std::string> folders = fs::is_directory(root) ? step_folders(root) : std::vector<std::string>();
+  if (folders.empty())
+    fail(ErrorKind::checkpoint,
+         fmt::format("{} contains only adapters, and the model that they adapt is not in {}: keep "
+                     "both in one run's folder, or merge them with `weft average`",
+                     checkpoint, root));
+  const auto& files = read_checkpoint_manifest(folders.front()).files;
+  const auto found = files.find(kModelFile);
+  if (found == files.end() || found->second.sha256 != adapters->base)
+    fail(ErrorKind::checkpoint,
+         fmt::format("{} is not the model that the adapters in {} adapt", folders.front(), checkpoint));
+  return folders.front();
+}
+
+StoredModel::StoredModel(const std::string& folder, StoredWeights which)
+    : folder_(folder), manifest_(read_checkpoint_manifest(folder)) {
+  verify_small_files(folder, manifest_);
+  const FlatState stored = stored_weights(folder, which, {"model", "", Tensor()});
+  std::vector<std::string> names;
+  for (const auto& [name, digest] : manifest_.files) names.push_back(name);
+  for (const std::string& name : files_of_kind(names, stored.kind))
+    files_.emplace_back(folder + "/" + name, &manifest_.files.at(name));
+  if (files_.empty()) fail(ErrorKind::checkpoint, fmt::format("{}: the manifest lists no {}", folder, kModelFile));
+  for (const SafetensorsFile& file : files_)
+    for (const auto& [name, entry] : file.entries()) {
+      if (!name.starts_with(stored.prefix))
+        fail(ErrorKind::checkpoint, fmt::format("{}: unexpected tensor '{}'", file.path(), printable(name)));
+      places_[name.substr(stored.prefix.size())] = {&file, name};
+      shapes_[name.substr(stored.prefix.size())] = entry.shape;
+    }
+  if (const std::string base = base_of(folder); !base.empty()) {
+    base_ = std::make_unique<StoredModel>(base, StoredWeights::training);
+    scale_ = adapter_state_of(folder)->scale;
+    find_adapters();
+  }
+}
+
+// The adapter of a whole weight X.weight is named X, and that of a part, such as the queries of X = Y.qkv, X.q.
+void StoredModel::find_adapters() {
+  const auto refuse = [&](const std::string& name) {
+    fail(ErrorKind::checkpoint,
+         fmt::format("{}: tensor '{}' adapts no weight of {}", folder_, printable(name), base_->folder()));
+  };
+  for (const auto& [tensor, shape] : shapes_) {
+    if (!tensor.ends_with(kFirst)) continue;
+    const std::string name = tensor.substr(0, tensor.size() - kFirst.size());
+    const size_t dot = name.rfind('.');
+    const bool is_whole = base_->shapes().contains(name + ".weight");
+    const std::string layer = is_whole || dot == std::string::npos ? name : name.substr(0, dot);
+    const std::string parts = layer.substr(layer.rfind('.') + 1);  // "qkv"
+    const size_t part = is_whole ? 0 : parts.find(name.substr(dot + 1));
+    const auto weight = base_->shapes().find(layer + ".weight");
+    const auto second = shapes_.find(name + ".lora_b");
+    if (weight == base_->shapes().end() || part == std::string::npos || second == shapes_.end() || shape.empty())
+      refuse(tensor);
+    const int64_t count = is_whole ? 1 : std::ssize(parts), in = numel_of(shape) / shape[0];
+    if (second->second.back() != shape[0] ||
+        numel_of(second->second) / shape[0] * in * count != numel_of(weight->second))
+      refuse(tensor);
+    adapters_[layer + ".weight"].push_back({name, static_cast<int64_t>(part), count});
+  }
+  if (2 * std::accumulate(adapters_.begin(), adapters_.end(), size_t{0},
+                          [](size_t n, const auto& of_weight) { return n + of_weight.second.size(); }) !=
+      shapes_.size())
+    fail(ErrorKind::checkpoint, fmt::format("{} contains more than adapters", folder_));
+}
+
+std::vector<std::string> StoredModel::adapted() const {
+  std::vector<std::string> names;
+  for (const auto& [name, adapters] : adapters_) names.push_back(name);
+  return names;
+}
+
+void StoredModel::read_stored(const std::string& name, float* values) const {
+  const auto& [file, stored_name] = places_.at(name);
+  file->read(stored_name, values);
+  const std::string bad = describe_not_finite(values, shapes_.at(name));
+  if (!bad.empty())
+    fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' contains {}", file->path(), stored_name, bad));
+}
+
+std::vector<float> StoredModel::stored(const std::string& name) const {
+  std::vector<float> values(static_cast<size_t>(numel_of(shapes_.at(name))));
+  read_stored(name, values.data());
+  return values;
+}
+
+void StoredModel::read(const std::string& name, float* values) const {
+  if (!base_) return read_stored(name, values);
+  base_->read(name, values);
+  if (const auto found = adapters_.find(name); found != adapters_.end())
+    for (const Adapter& adapter : found->second) add(adapter, numel_of(base_->shapes().at(name)), values);
+}
+
+// W += scale * B A, for the rows of W [parts * out, in] that the adapter changes. Each sum is in double.
+void StoredModel::add(const Adapter& adapter, int64_t count, float* values) const {
+  const std::vector<float> a = stored(adapter.name + ".lora_a"), b = stored(adapter.name + ".lora_b");
+  const auto rank = static_cast<size_t>(shapes_.at(adapter.name + ".lora_a").front()), in = a.size() / rank;
+  float* rows = values + count / adapter.parts * adapter.part;
+  std::vector<double> row(in);
+  for (size_t o = 0; o < b.size() / rank; ++o, rows += in) {
+    row.assign(in, 0);
+    for (size_t k = 0; k < rank; ++k)
+      for (size_t i = 0; i < in; ++i) row[i] += static_cast<double>(b[o * rank + k]) * a[k * in + i];
+    for (size_t i = 0; i < in; ++i) rows[i] = static_cast<float>(rows[i] + scale_ * row[i]);
+  }
+}
+
+void StoredModel::require_same_model(const StoredModel& other) const {
+  const auto differ = [&](const std::string& what) {
+    fail(ErrorKind::checkpoint, fmt::format("{} and {} contain different models: {}", folder_, other.folder_, what));
+  };
+  for (const auto& [name, shape] : shapes()) {
+    const auto found = other.shapes().find(name);
+    if (found == other.shapes().end()) differ(fmt::format("only the first contains tensor '{}'", printable(name)));
+    if (found->second != shape)
+      differ(fmt::format("the shapes of tensor '{}' are {} and {}", printable(name), str(shape), str(found->second)));
+  }
+  if (other.shapes().size() > shapes().size()) differ("the second contains more tensors");
+  for (const auto& [name, digest] : manifest_.files) {
+    const auto found = other.manifest_.files.find(name);
+    if (is_tokenizer(name) && (found == other.manifest_.files.end() || found->second.sha256 != digest.sha256))
+      differ(fmt::format("their files {} differ", name));
+  }
+}
+
+}  // namespace weft
