@@ -31,7 +31,7 @@ set(rooms
   data/order         "^data/([a-z0-9_]+|(shards|text)/.*)[.]h$"
   data/packing       "^data/([a-z0-9_]+|(noise|shards|subword|text)/.*)[.]h$"
   model/parameters   "^$"
-  model/layers       "^model/(config|pass|parameters/.*)[.]h$"
+  model/layers       "^model/((lora_)?config|pass|parameters/.*)[.]h$"
   model/decoding     "^model/(transformer|pass)[.]h$"
   trainer/optimizer  "^$"
   trainer/config     "^trainer/(optimizer/.*|metrics/bleu)[.]h$"

@@ -66,15 +66,14 @@ std::vector<FlatState> flat_states(Context& ctx, Communicator& dp, const ParamSt
   if (optimizer.trains_elsewhere()) {
     states.push_back(schedule_free_model(ctx, dp, params, optimizer));
     states.push_back(weights("optimizer", optimizer.prefix_of_trained()));
-    states.back().flat.frozen = {};  // the model has them
   } else {
     states.push_back(weights("model", ""));
   }
   for (const OptimizerState& state : optimizer.states())
     states.push_back(state.is_average() ? of_optimizer(kAverageKind, kAveragePrefix, state.values)
                                         : of_optimizer("optimizer", state.prefix, state.values));
-  if (params.has_adapters())
-    for (FlatState& state : states) state.flat.frozen = {};
+  for (FlatState& state : states)
+    if (params.has_adapters() || state.kind == "optimizer") state.flat.frozen = {};
   std::ranges::sort(states, {}, &FlatState::prefix);
   return states;
 }

@@ -15,6 +15,7 @@
 #include "tensor/error.h"
 #include "trainer/checkpoint/checkpoint.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/checkpoint/stored_model.h"
 #include "trainer/report/event_log.h"
 
 namespace weft {
@@ -63,11 +64,13 @@ std::vector<VerifiedPart> parts_to_verify(std::string path) {
   } else if (fs::exists(path + "/" + kManifestName) || step_of_folder(fs::path(path).filename().string())) {
     return {part_of(lease_checkpoint(path))};
   }
-  for (const std::string& root : {path + "/checkpoints", path}) {
-    if (!fs::is_directory(root)) continue;
+  const auto add_checkpoints = [&](const std::string& root) {
+    if (!fs::is_directory(root)) return;
     for (CheckpointLease& lease : lease_step_folders(root)) parts.push_back(part_of(std::move(lease)));
-    if (!parts.empty()) break;
-  }
+  };
+  add_checkpoints(path + "/checkpoints");
+  if (parts.empty()) add_checkpoints(path);
+  if (!parts.empty()) add_checkpoints(base_root(path));
   if (const std::string log = path + "/log.jsonl"; !parts.empty() && fs::exists(log))
     parts.push_back({log, [=] { for_each_record(log, [](const nlohmann::json&) {}); }});
   if (parts.empty())

@@ -35,9 +35,11 @@ CheckpointManifest manifest_of(int64_t step, const std::vector<CheckpointFile>& 
   for (const CheckpointFile& file : files) {
     if (file.name.find("-of-") != std::string::npos)
       manifest.format_version = std::max<int64_t>(manifest.format_version, 2);
-    if (file.name.starts_with(kAverageKind)) manifest.format_version = 3;
-    for (const auto& [name, source] : file.tensors)
+    if (file.name.starts_with(kAverageKind)) manifest.format_version = std::max<int64_t>(manifest.format_version, 3);
+    for (const auto& [name, source] : file.tensors) {
+      if (source.param->spec.adapter) manifest.format_version = 4;
       manifest.tensors[name] = {file.name, "F32", dims_of(source.param->spec.shape)};
+    }
   }
   return manifest;
 }
