@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,8 +13,7 @@
 #include "launch/options/tokenizer_options.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
-#include "trainer/checkpoint/checkpoint.h"
-#include "trainer/checkpoint/checkpoint_manifest.h"
+#include "trainer/checkpoint/model_checkpoint.h"
 #include "trainer/config/config_text.h"
 #include "trainer/display/units.h"
 #include "trainer/export/formats/pytorch_file.h"
@@ -130,27 +130,30 @@ RunConfig read_config(const ImportRequest& r) {
 }
 
 ImportedModel import_pytorch(const ImportRequest& r) {
-  ImportedModel imported{.config = read_config(r), .tokenizers = tokenizer_files(r), .values = {}};
-  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets; the values come from the file
-  const Transformer model(imported.config.model, params, /*num_positions=*/1);
-  params.lay_out();
-  imported.values = read_pytorch_file(r.weights, imported.config.model, params);
+  ImportedModel imported{.config = read_config(r), .tokenizers = tokenizer_files(r), .read = {}};
+  const auto params = std::make_shared<ParamStore>(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets
+  const Transformer model(imported.config.model, *params, /*num_positions=*/1);
+  params->lay_out();
+  const auto all =
+      std::make_shared<const std::vector<float>>(read_pytorch_file(r.weights, imported.config.model, *params));
+  imported.read = [params, all](const std::string& name, float* values) {
+    const Param& p = *params->find(name);
+    std::copy_n(all->data() + p.offset, p.numel(), values);
+  };
   return imported;
 }
 
 // Returns the checkpoint's folder.
-std::string save(const std::string& output, ImportedModel& imported, const ParamStore& params) {
-  Context host;
-  const auto alone = make_single_communicator();
-  const Mesh mesh(*alone, imported.config.parallel);
-  const TrainState state;
-  const FlatState values{"model", "", Tensor(imported.values.data(), {params.numel()})};
-  return save_checkpoint(host, output, mesh,
-                         {.step = 0,
-                          .params = params,
-                          .buffers = {values},
-                          .state = state.to_json(),
-                          .extras = {.config = to_cfg(imported.config), .files = imported.tokenizers}});
+std::string save(const std::string& output, const ImportedModel& imported, const ParamStore& params) {
+  ModelCheckpoint model{
+      .state = TrainState().to_json(), .config = to_cfg(imported.config), .tokenizers = imported.tokenizers};
+  for (const Param& p : params.params()) model.shapes[p.spec.name] = dims_of(p.spec.shape);
+  model.read = [&](const std::string& name, const ModelCheckpoint::Put& put) {
+    std::vector<float> values(static_cast<size_t>(params.find(name)->numel()));
+    imported.read(name, values.data());
+    put(values.data(), std::ssize(values));
+  };
+  return write_model_checkpoint(output, model);
 }
 
 }  // namespace
@@ -158,7 +161,7 @@ std::string save(const std::string& output, ImportedModel& imported, const Param
 int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
-  ImportedModel imported = request.from.empty() ? import_pytorch(request) : import_huggingface(request.from);
+  const ImportedModel imported = request.from.empty() ? import_pytorch(request) : import_huggingface(request.from);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
   const Transformer model(imported.config.model, params, /*num_positions=*/1);
   params.lay_out();

@@ -1,43 +1,34 @@
-// trainer/checkpoint/average.cpp: reads the same tensor of every checkpoint and writes the mean.
+// trainer/checkpoint/average.cpp: reads the same numbers of every checkpoint and writes the means.
 #include "trainer/checkpoint/average.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "tensor/error.h"
-#include "trainer/checkpoint/checkpoint_draft.h"
-#include "trainer/checkpoint/checkpoint_manifest.h"
-#include "trainer/checkpoint/safetensors.h"
+#include "trainer/checkpoint/model_checkpoint.h"
 #include "trainer/checkpoint/stored_model.h"
-#include "trainer/version.h"
 
 namespace weft {
 namespace {
 
-int64_t numel_of(const std::vector<int64_t>& shape) {
-  int64_t count = 1;
-  for (const int64_t dim : shape) count *= dim;
-  return count;
-}
+constexpr int64_t kPart = 1 << 20;  // elements read at once
 
-FileDigest write_means(const std::vector<StoredModel>& sources, const std::string& path,
-                       const std::function<void(int64_t, int64_t)>& on_progress) {
-  const auto& shapes = sources.front().shapes();
-  int64_t done = 0;
-  SafetensorsWriter writer(path, shapes);
-  std::vector<float> values;
-  std::vector<double> sums;
-  for (const auto& [name, shape] : shapes) {
-    const auto count = static_cast<size_t>(numel_of(shape));
-    values.resize(count), sums.assign(count, 0.0);
+// Weights with adapters are read at once, because all their rows change.
+void write_mean(const std::vector<StoredModel>& sources, const std::string& name, const ModelCheckpoint::Put& put) {
+  const int64_t all = sources.front().numel(name);
+  const bool at_once = std::ranges::any_of(sources, [&](const StoredModel& s) { return s.adapts(name); });
+  const int64_t part = at_once ? all : std::min(all, kPart);
+  std::vector<float> values(static_cast<size_t>(part));
+  std::vector<double> sums(static_cast<size_t>(part));
+  for (int64_t first = 0; first < all; first += part) {
+    const auto count = static_cast<size_t>(std::min(part, all - first));
+    std::fill(sums.begin(), sums.end(), 0.0);
     for (const StoredModel& source : sources) {
-      source.read(name, values.data());
+      source.read(name, first, static_cast<int64_t>(count), values.data());
       for (size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(values[i]);
     }
     for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[i] / static_cast<double>(sources.size()));
-    writer.write(values.data(), static_cast<int64_t>(count));
-    if (on_progress) on_progress(++done, std::ssize(shapes));
+    put(values.data(), static_cast<int64_t>(count));
   }
-  return writer.finish();
 }
 
 }  // namespace
@@ -51,21 +42,16 @@ std::string average_checkpoints(const std::vector<std::string>& folders, StoredW
     sources.front().require_same_model(sources.back());
   }
   const StoredModel& last = sources.back();
-  MadeFolders made;
-  made.make(root);
-  CheckpointDraft draft(root, {.step = last.manifest().step, .weft_version = kVersion});
-  CheckpointManifest& manifest = draft.manifest;
-  manifest.files[kModelFile] = write_means(sources, draft.folder() + "/" + kModelFile, on_progress);
-  for (const auto& [name, shape] : last.shapes()) manifest.tensors[name] = {kModelFile, "F32", shape};
+  ModelCheckpoint mean{.step = last.manifest().step,
+                       .shapes = last.shapes(),
+                       .read = [&](const std::string& name, const auto& put) { write_mean(sources, name, put); },
+                       .state = texts.state,
+                       .config = texts.config,
+                       .tokenizers = {},
+                       .on_progress = on_progress};
   for (const auto& [name, digest] : last.manifest().files)
-    if (StoredModel::is_tokenizer(name))
-      manifest.files[name] =
-          write_digested(draft.folder() + "/" + name, CheckedReader(last.folder() + "/" + name).read_all());
-  manifest.files[kConfigFile] = write_digested(draft.folder() + "/" + kConfigFile, texts.config);
-  manifest.files[kStateFile] = write_digested(draft.folder() + "/" + kStateFile, texts.state.dump(2) + "\n");
-  draft.commit();
-  made.keep();
-  return root + "/" + step_folder_name(manifest.step);
+    if (StoredModel::is_tokenizer(name)) mean.tokenizers[name] = CheckedReader(last.folder() + "/" + name).read_all();
+  return write_model_checkpoint(root, mean);
 }
 
 }  // namespace weft

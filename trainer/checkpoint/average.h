@@ -19,8 +19,8 @@ struct AverageTexts {
 // Writes the mean weights of the checkpoints `folders` as a checkpoint under `root`, and returns its folder. The
 // checkpoint has the step and tokenizers of the last folder, and no optimizer state. Adapters become part of the
 // matrices that they adapt (stored_model.h). Sums are in double in the order of `folders` and are rounded once, so the
-// same folders give the same bytes. Needs memory for one tensor in f32 and in double. `on_progress` gets the numbers of
-// finished and of all tensors.
+// same folders give the same bytes. Needs memory for a part of a tensor, or for one adapted tensor. `on_progress` gets
+// the numbers of finished and of all tensors.
 //
 // Throws an Error of kind checkpoint before it writes anything if a file is damaged or missing, or if the folders
 // contain different models or tokenizers. Throws the same kind of Error if a value is not finite, and then leaves no

@@ -131,16 +131,19 @@ json load_files(Context& ctx, const std::string& folder, const ParamStore& param
   std::exception_ptr error;  // rethrown at the end, because the other ranks wait for the broadcasts
   for (const auto& [kind, wanted] : layout)
     for (const auto& [name, source] : wanted) {
-      global.resize(static_cast<size_t>(source.param->spec.shape.numel()));
+      const int64_t count = source.param->spec.shape.numel();
+      const bool in_place = ctx.device() == Device::cpu && count == source.local.numel();  // a rank's slice is all
+      if (!in_place) global.resize(static_cast<size_t>(count));
+      float* values = in_place ? source.local.ptr<float>() : global.data();
       try {
-        if (readers.is_main_rank() && !error) files.at(kind).read(name, source, global.data());
+        if (readers.is_main_rank() && !error) files.at(kind).read(name, source, values);
       } catch (...) {
         error = std::current_exception();
       }
-      readers.broadcast(Tensor(global.data(), {source.param->spec.shape.numel()}), /*root=*/0);
+      readers.broadcast(Tensor(values, {count}), /*root=*/0);
       if (unfinished != nullptr && unfinished != source.state) take(*unfinished);
       unfinished = source.state;
-      put_slice(ctx, source, global.data());
+      if (!in_place) put_slice(ctx, source, global.data());
     }
   if (unfinished != nullptr) take(*unfinished);
   agree(readers, error);

@@ -1,6 +1,7 @@
 // trainer/checkpoint/stored_model.cpp: finds a checkpoint's tensors and its base, and adds adapters to weights.
 #include "trainer/checkpoint/stored_model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -128,11 +129,26 @@ std::vector<float> StoredModel::stored(const std::string& name) const {
   return values;
 }
 
+int64_t StoredModel::numel(const std::string& name) const { return numel_of(shapes().at(name)); }
+
 void StoredModel::read(const std::string& name, float* values) const {
   if (!base_) return read_stored(name, values);
   base_->read(name, values);
   if (const auto found = adapters_.find(name); found != adapters_.end())
-    for (const Adapter& adapter : found->second) add(adapter, numel_of(base_->shapes().at(name)), values);
+    for (const Adapter& adapter : found->second) add(adapter, numel(name), values);
+}
+
+void StoredModel::read(const std::string& name, int64_t first, int64_t count, float* values) const {
+  if (adapts(name)) {
+    std::vector<float> all(static_cast<size_t>(numel(name)));
+    read(name, all.data());
+    std::copy_n(all.data() + first, count, values);
+    return;
+  }
+  if (base_) return base_->read(name, first, count, values);
+  const auto& [file, stored_name] = places_.at(name);
+  file->read(stored_name, first, count, values);
+  if (!describe_not_finite(values, {count}).empty()) stored(name);  // throws an Error that names the place
 }
 
 // W += scale * B A, for the rows of W [parts * out, in] that the adapter changes. Each sum is in double.

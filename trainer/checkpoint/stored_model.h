@@ -39,9 +39,13 @@ class StoredModel {  // verifies all bytes that it reads
   const std::string& folder() const { return folder_; }
   const CheckpointManifest& manifest() const { return manifest_; }
   const std::map<std::string, std::vector<int64_t>>& shapes() const { return base_ ? base_->shapes_ : shapes_; }
+  int64_t numel(const std::string& name) const;
   std::vector<std::string> adapted() const;  // names of the weights that adapters change
+  bool adapts(const std::string& name) const { return adapters_.contains(name); }
 
+  // Read a whole tensor, or `count` values from index `first`, which costs as much as the whole if adapts(name).
   void read(const std::string& name, float* values) const;
+  void read(const std::string& name, int64_t first, int64_t count, float* values) const;
   void require_same_model(const StoredModel& other) const;
 
  private:

@@ -43,13 +43,13 @@ class Reader {
     check_names();
     config_.has_padding_row = has_padding_row();
     vocabularies_ = read_huggingface_vocabularies(folder_, config_);
-    ImportedModel imported{.config = our_config(), .tokenizers = tokenizers(), .values = {}};
-    ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
-    const Transformer declared(imported.config.model, params, /*num_positions=*/1);
-    params.lay_out();
-    imported.values.resize(static_cast<size_t>(params.numel()));
-    for (const HuggingFaceName& name : names_) take(name, imported.values.data() + params.find(name.ours)->offset);
-    return imported;
+    return {.config = our_config(), .tokenizers = tokenizers(), .read = {}};
+  }
+
+  // Reads a parameter of the model that read() has described.
+  void take(const std::string& parameter, float* values) const {
+    for (const HuggingFaceName& name : names_)
+      if (name.ours == parameter) take(name, values);
   }
 
  private:
@@ -153,6 +153,11 @@ class Reader {
 
 }  // namespace
 
-ImportedModel import_huggingface(const std::string& folder) { return Reader(folder).read(); }
+ImportedModel import_huggingface(const std::string& folder) {
+  const auto reader = std::make_shared<Reader>(folder);
+  ImportedModel imported = reader->read();
+  imported.read = [reader](const std::string& name, float* values) { reader->take(name, values); };
+  return imported;
+}
 
 }  // namespace weft

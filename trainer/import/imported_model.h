@@ -1,9 +1,9 @@
 // trainer/import/imported_model.h: a model from another program, as Weft saves it in a checkpoint.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "trainer/config/run_config.h"
 
@@ -12,12 +12,12 @@ namespace weft {
 struct ImportedModel {
   RunConfig config;                               // resolved for one rank
   std::map<std::string, std::string> tokenizers;  // contents of tokenizer.model, or source.model and target.model
-  std::vector<float> values;                      // in the layout of the flat buffer of the parameters
+  std::function<void(const std::string& name, float* values)> read;  // reads a parameter; throws an Error
 };
 
 // Imports a folder of transformers (docs/foreign-models.md). Throws an Error of kind checkpoint or data that names
-// file and cause if the folder is damaged or the model is not supported. All checks of names and shapes come before
-// memory for the values is allocated.
+// file and cause if the folder is damaged or the model is not supported. Checks all names and shapes, but reads the
+// values later.
 ImportedModel import_huggingface(const std::string& folder);
 
 }  // namespace weft

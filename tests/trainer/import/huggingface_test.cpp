@@ -38,8 +38,9 @@ class HuggingFaceImport : public Export {
     ParamStore params(0, 1);
     const Transformer declared(imported.config.model, params, /*num_positions=*/1);
     params.lay_out();
-    const Param* p = params.find(name);
-    return {imported.values.begin() + p->offset, imported.values.begin() + p->offset + p->numel()};
+    Values values(static_cast<size_t>(params.find(name)->numel()));
+    imported.read(name, values.data());
+    return values;
   }
   json read_json(const std::string& name) const { return json::parse(read_file(output() + "/" + name)); }
   void write_json(const std::string& name, const json& value) const {
@@ -198,22 +199,23 @@ TEST_F(NllbImport, MakesPiecesThatTheVocabularyLacksUnknown) {
 }
 
 TEST_F(NllbImport, ReadsTensorsFromSeveralFiles) {
-  const Values before = import_huggingface(output()).values;
+  const auto values = [&] { return values_of(import_huggingface(output()), "embedding.weight"); };
+  const Values before = values();
   const SafetensorsFile all(output() + "/model.safetensors");
   json index;
   int number = 0;
   for (const auto& [name, entry] : all.entries()) {
     const std::string file = "model-" + std::to_string(++number) + ".safetensors";
     SafetensorsWriter writer(output() + "/" + file, {{name, entry.shape}});
-    Values values((entry.end - entry.begin) / sizeof(float));
-    all.read(name, values.data());
-    writer.write(values.data(), std::ssize(values));
+    Values tensor((entry.end - entry.begin) / sizeof(float));
+    all.read(name, tensor.data());
+    writer.write(tensor.data(), std::ssize(tensor));
     writer.finish();
     index["weight_map"][name] = file;
   }
   std::filesystem::remove(output() + "/model.safetensors");
   write_json("model.safetensors.index.json", index);
-  EXPECT_EQ(import_huggingface(output()).values, before);
+  EXPECT_EQ(values(), before);
   index["weight_map"].begin().value() = "../model-1.safetensors";
   write_json("model.safetensors.index.json", index);
   expect_error([&] { import_huggingface(output()); }, ErrorKind::checkpoint, {"is not in a file of the folder"});
@@ -247,7 +249,8 @@ TEST_F(NllbImport, RefusesValuesThatAreNotFinite) {
   const uint32_t nan = 0x7fc00000;
   bytes.replace(bytes.size() - sizeof nan, sizeof nan, reinterpret_cast<const char*>(&nan), sizeof nan);
   write_file_atomically(output() + "/model.safetensors", bytes);
-  expect_error([&] { import_huggingface(output()); }, ErrorKind::checkpoint, {"model.shared.weight", "nan"});
+  expect_error([&] { values_of(import_huggingface(output()), "embedding.weight"); }, ErrorKind::checkpoint,
+               {"model.shared.weight", "nan"});
 }
 
 }  // namespace
