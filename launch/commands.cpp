@@ -31,7 +31,8 @@ constexpr Command kCommands[] = {
     {"plan", "predict memory, time and efficiency of a run on a cluster, for each dp x tp grid", run_plan, false},
     {"average", "average the weights of several checkpoints into a new checkpoint", run_average, false},
     {"export", "write a model to a folder for CTranslate2, Hugging Face, Marian or PyTorch", run_export, false},
-    {"import", "make a checkpoint from PyTorch weights", run_import, false},
+    {"import", "make a checkpoint from a model of Hugging Face or PyTorch", run_import, false},
+    {"vocabulary", "replace, grow or prune the vocabulary of a model, or add tags", run_vocabulary, false},
 };
 
 }  // namespace

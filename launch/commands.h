@@ -53,5 +53,6 @@ int run_plan(const CommandContext&);
 int run_average(const CommandContext&);
 int run_export(const CommandContext&);
 int run_import(const CommandContext&);
+int run_vocabulary(const CommandContext&);
 
 }  // namespace weft

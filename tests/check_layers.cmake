@@ -41,6 +41,7 @@ set(rooms
   trainer/checkpoint "^trainer/version[.]h$"
   trainer/export     "^trainer/checkpoint/.*[.]h$"
   trainer/import     "^trainer/(config|checkpoint|export)/.*[.]h$"
+  trainer/vocabulary "^trainer/((config|checkpoint)/.*|train_state)[.]h$"
   trainer/health     "^trainer/checkpoint/(finite|file_layout)[.]h$"
   trainer/inference  "^trainer/(config/.*|replica|checkpoint/.*|metrics/.*)[.]h$"
   trainer/step       "^trainer/((config|optimizer)/.*|precision|signals)[.]h$"

@@ -13,8 +13,10 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kPieces = 1, kTrainer = 2;         // fields of ModelProto
-constexpr uint64_t kText = 1, kScore = 2, kType = 3;  // fields of a piece
+constexpr uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3;  // fields of ModelProto
+constexpr uint64_t kText = 1, kScore = 2, kType = 3;            // fields of a piece
+// Fields of the normalizer's settings.
+constexpr uint64_t kRules = 1, kDummyPrefix = 3, kRemoveSpaces = 4, kEscapeSpaces = 5;
 // Fields of the trainer's settings: the ids and the names of unknown, begin and end of sentence, and padding.
 constexpr uint64_t kModelType = 3, kVocabularySize = 4, kEntries = 200;
 constexpr std::array<uint64_t, 4> kIds = {40, 41, 42, 43}, kNames = {45, 46, 47, 48};
@@ -116,6 +118,19 @@ std::string with_pieces(std::string_view model, const PieceList& list, int64_t p
     if (field->number != kPieces && field->number != kTrainer) changed += field->encoded;
   }
   append_bytes(changed, kTrainer, trainer);
+  return changed;
+}
+
+std::string without_normalization(std::string_view model) {
+  std::string changed, rules;
+  ProtoReader fields(model);
+  while (const auto field = fields.next())
+    if (field->number != kNormalizer) changed += field->encoded;
+  append_bytes(rules, kRules, "identity");
+  append_number(rules, kDummyPrefix, 0);
+  append_number(rules, kRemoveSpaces, 0);
+  append_number(rules, kEscapeSpaces, 1);
+  append_bytes(changed, kNormalizer, rules);
   return changed;
 }
 

@@ -33,6 +33,7 @@ struct PieceList {
   // may lack pieces of its model. Weft stores this number in the trainer's settings, as field 200, the first that
   // SentencePiece leaves to others.
   int64_t entries = 0;
+  bool operator==(const PieceList&) const = default;
 };
 
 // `model` is the content of the file `name`. Throws a data Error if it is not a SentencePiece model.
@@ -42,5 +43,8 @@ PieceList read_pieces(std::string_view model, const std::string& name);
 // sentence, whatever their names. `padding` is the id of padding, or -1. All other settings, such as normalization
 // rules, are kept. REQUIRES: `model` is valid, and the pieces' texts differ.
 std::string with_pieces(std::string_view model, const PieceList& list, int64_t padding = -1);
+
+// Returns the model with rules that change no text: no dummy prefix, and no space is removed.
+std::string without_normalization(std::string_view model);
 
 }  // namespace weft

@@ -26,9 +26,10 @@ void require_sentencepiece(const std::string& model, const std::string& name) {
   load_sentencepiece(model, name, processor);
 }
 
-PieceSplitter::PieceSplitter(const std::string& model_file)
+PieceSplitter::PieceSplitter(const std::string& model_file) : PieceSplitter(read_file(model_file), model_file) {}
+PieceSplitter::PieceSplitter(const std::string& model, const std::string& name)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  load_sentencepiece(read_file(model_file), model_file, *processor_);
+  load_sentencepiece(model, name, *processor_);
 }
 PieceSplitter::~PieceSplitter() = default;
 PieceSplitter::PieceSplitter(PieceSplitter&&) noexcept = default;

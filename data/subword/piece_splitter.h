@@ -24,6 +24,7 @@ void require_sentencepiece(const std::string& model, const std::string& name);
 class PieceSplitter {  // several threads may call split
  public:
   explicit PieceSplitter(const std::string& model_file);
+  PieceSplitter(const std::string& model, const std::string& name);  // `model` is the content of the file `name`
   ~PieceSplitter();
   PieceSplitter(PieceSplitter&&) noexcept;
 

@@ -9,6 +9,7 @@
 
 #include "data/atomic_file.h"
 #include "launch/commands.h"
+#include "launch/options/new_folder.h"
 #include "launch/options/options.h"
 #include "launch/options/tokenizer_options.h"
 #include "model/transformer.h"
@@ -30,16 +31,6 @@ struct ImportRequest {
   std::string from, weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
-
-// True if the folder does not exist, is empty, or contains only temporary folders. Killed imports leave such folders
-// behind, and the next save removes them.
-bool is_free(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(path, error))) return true;
-  fs::directory_iterator it(path, error);
-  return !error && std::all_of(fs::begin(it), fs::end(it),
-                               [](const auto& entry) { return is_temporary_name(entry.path().filename().string()); });
-}
 
 // If --weights is a folder, takes the weights from it, and also the tokenizers unless options name tokenizers.
 void take_files_of_folder(ImportRequest& r) {
@@ -93,8 +84,7 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
     require_alone(r);
   }
   options.require("output");
-  if (!is_free(r.output))
-    fail(ErrorKind::usage, fmt::format("--output {} already exists: give a new or empty folder", r.output));
+  require_new_folder(r.output);
   return true;
 }
 

@@ -1,0 +1,146 @@
+// data/subword/piece_changes.cpp: implements changes of piece lists.
+#include "data/subword/piece_changes.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "data/atomic_file.h"
+#include "data/subword/piece_splitter.h"
+#include "data/text/unicode.h"
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kSpecials = 3;
+
+std::unordered_map<std::string_view, int64_t> ids_of(const PieceList& list) {
+  std::unordered_map<std::string_view, int64_t> ids;
+  for (int64_t id = 0; id < list.entries; ++id) ids.emplace(list.pieces[static_cast<size_t>(id)].text, id);
+  return ids;
+}
+
+// Appends entries. Pieces that only segmented text so far become entries if they are appended.
+void append(PieceList& list, const std::vector<Piece>& added) {
+  std::unordered_set<std::string_view> texts;
+  for (const Piece& piece : added) texts.insert(piece.text);
+  const auto tail = list.pieces.begin() + list.entries;
+  list.pieces.erase(std::remove_if(tail, list.pieces.end(), [&](const Piece& p) { return texts.contains(p.text); }),
+                    list.pieces.end());
+  list.pieces.insert(list.pieces.begin() + list.entries, added.begin(), added.end());
+  list.entries += std::ssize(added);
+}
+
+std::vector<std::string> characters(std::string_view text) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at < text.size();) {
+    const auto size = static_cast<size_t>(code_point_at(text, at).num_bytes);
+    parts.emplace_back(text.substr(at, size));
+    at += size;
+  }
+  return parts;
+}
+
+// Adds the pieces that BPE merges on the way from characters to `text` (Sennrich et al. 2016, section 3.2).
+void add_merged(const std::unordered_map<std::string_view, float>& scores, const std::string& text,
+                std::unordered_set<std::string>& used) {
+  std::vector<std::string> parts = characters(text);
+  while (parts.size() > 1) {
+    size_t best = parts.size();
+    float highest = -std::numeric_limits<float>::infinity();
+    for (size_t i = 0; i + 1 < parts.size(); ++i)
+      if (const auto found = scores.find(parts[i] + parts[i + 1]); found != scores.end() && found->second > highest)
+        best = i, highest = found->second;
+    if (best == parts.size()) return;
+    parts[best] += parts[best + 1];
+    parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+    used.insert(parts[best]);
+  }
+}
+
+// Returns the entries into which the splitter with the fewest pieces divides the text, without unknown ones.
+std::vector<int64_t> old_pieces(const std::string& text, const std::vector<PieceSplitter>& splitters,
+                                const std::unordered_map<std::string_view, int64_t>& ids) {
+  std::vector<std::string> fewest;
+  for (const PieceSplitter& splitter : splitters)
+    if (std::vector<std::string> parts = splitter.split(text); fewest.empty() || parts.size() < fewest.size())
+      fewest = std::move(parts);
+  std::vector<int64_t> of;
+  for (const std::string& part : fewest)
+    if (const auto found = ids.find(part); found != ids.end() && found->second >= kSpecials)
+      of.push_back(found->second);
+  return of;
+}
+
+}  // namespace
+
+int64_t grow(PieceList& list, const PieceList& other, const std::string& file) {
+  if (list.kind != other.kind)
+    fail(ErrorKind::usage, fmt::format("{} is a {} model, but the model's tokenizer is a {} model: train both in the "
+                                       "same way",
+                                       file, other.kind == PieceList::bpe ? "BPE" : "unigram",
+                                       list.kind == PieceList::bpe ? "BPE" : "unigram"));
+  float lowest = 0;
+  for (const Piece& piece : list.pieces)
+    if (piece.type == Piece::normal) lowest = std::min(lowest, piece.score);
+  const auto ids = ids_of(list);
+  std::vector<Piece> added;
+  for (const Piece& piece : other.pieces) {
+    if ((piece.type != Piece::normal && piece.type != Piece::user_defined) || ids.contains(piece.text)) continue;
+    added.push_back(piece);
+    if (list.kind == PieceList::bpe) added.back().score += lowest - 1;
+  }
+  append(list, added);
+  return std::ssize(added);
+}
+
+void add_tag(PieceList& list, const std::string& tag) {
+  if (ids_of(list).contains(tag))
+    fail(ErrorKind::usage, fmt::format("the vocabulary already has an entry '{}'", printable(tag)));
+  append(list, {{.text = tag, .score = 0, .type = Piece::control}});
+}
+
+int64_t prune(PieceList& list, std::unordered_set<std::string> used) {
+  if (list.kind == PieceList::bpe) {
+    std::unordered_map<std::string_view, float> scores;
+    for (const Piece& piece : list.pieces)
+      if (piece.type == Piece::normal) scores.emplace(piece.text, piece.score);
+    for (const std::string& text : std::vector<std::string>(used.begin(), used.end())) add_merged(scores, text, used);
+  }
+  const auto remains = [&](const Piece& piece) {
+    return piece.type != Piece::normal || used.contains(piece.text) || characters(piece.text).size() == 1;
+  };
+  const auto end = list.pieces.begin() + list.entries;
+  const int64_t entries = std::count_if(list.pieces.begin(), end, remains), removed = list.entries - entries;
+  std::erase_if(list.pieces, [&](const Piece& piece) { return !remains(piece); });
+  list.entries = entries;
+  return removed;
+}
+
+EntryOrigins origins_of(const PieceList& list, const std::vector<std::string>& old,
+                        const std::map<std::string, std::string>& copies) {
+  const PieceList old_list = read_pieces(read_file(old.front()), old.front());
+  const auto ids = ids_of(old_list);
+  std::vector<PieceSplitter> splitters;
+  for (const std::string& file : old) splitters.emplace_back(without_normalization(read_file(file)), file);
+  EntryOrigins origins;
+  for (int64_t id = 0; id < list.entries; ++id) {
+    const Piece& piece = list.pieces[static_cast<size_t>(id)];
+    const auto copied = copies.find(piece.text);
+    const auto same = ids.find(copied == copies.end() ? piece.text : copied->second);
+    std::vector<int64_t> of;
+    if (id < kSpecials) {
+      of = {id};
+    } else if (same != ids.end()) {
+      of = {same->second};
+    } else if (piece.type == Piece::normal || piece.type == Piece::user_defined) {
+      of = old_pieces(piece.text, splitters, ids);
+    }
+    ++(id < kSpecials || same != ids.end() ? origins.kept : of.empty() ? origins.unknown : origins.composed);
+    origins.of_entry.push_back(std::move(of));
+  }
+  return origins;
+}
+
+}  // namespace weft

@@ -1,0 +1,244 @@
+// launch/commands/vocabulary.cpp: `weft vocabulary` gives a trained model another vocabulary.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "data/atomic_file.h"
+#include "data/subword/piece_splitter.h"
+#include "data/tags.h"
+#include "data/text/text_reader.h"
+#include "launch/commands.h"
+#include "launch/open_model.h"
+#include "launch/options/new_folder.h"
+#include "launch/options/options.h"
+#include "launch/options/tokenizer_options.h"
+#include "tensor/error.h"
+#include "trainer/config/config_text.h"
+#include "trainer/display/units.h"
+#include "trainer/vocabulary/changed_vocabulary.h"
+
+namespace weft {
+namespace {
+
+enum class Sides : uint8_t { both, source, target };
+constexpr EnumNames<Sides, 3> enum_names(Sides) {
+  return {{{"both", Sides::both}, {"source", Sides::source}, {"target", Sides::target}}};
+}
+
+struct VocabularyRequest {
+  std::string checkpoint, output, tokenizer, source_tokenizer, target_tokenizer, grow;
+  std::vector<std::string> prune, tags;
+  Sides side = Sides::both;
+  bool raw_weights = false;
+
+  bool replaces() const { return !tokenizer.empty() || !source_tokenizer.empty(); }
+  bool edits() const { return !grow.empty() || !prune.empty() || !tags.empty(); }
+};
+
+// Replaces a folder by the SentencePiece model in it. Models of two sides may differ only in their normalization.
+void find_model(std::string& path) {
+  std::string source, target;
+  find_tokenizers(path, source, target);
+  if (path.empty()) path = source;
+}
+
+bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
+  Options options(
+      "vocabulary --checkpoint PATH --output DIR [--tokenizer FILE] [--grow FILE] [--prune TEXT] [--tag NEW=OLD]\n\n"
+      "Gives a model another vocabulary, as a start for a new language or domain (docs/foreign-models.md). Entries "
+      "with\n"
+      "the same text keep their rows of the tables. A new entry gets the mean of the rows of its old pieces.\n\n"
+      "  weft vocabulary --checkpoint nllb --prune train.eng --prune train.deu --output small\n"
+      "  weft vocabulary --checkpoint runs/mine --grow packed/danish/tokenizer.model --output grown");
+  options.add("checkpoint", r.checkpoint, kCheckpointSentence);
+  add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  options.add("grow", r.grow,
+              "SentencePiece model whose pieces are added, or the folder of a corpus, run or checkpoint");
+  options.add("prune", r.prune,
+              "text; pieces that occur in no such text are removed, except single characters; may be repeated");
+  options.add("tag", r.tags, "tag to add, with the row of an old tag or piece: dan_Latn=nob_Latn; may be repeated");
+  options.add("side", r.side, "two vocabularies: the one that --grow, --prune and --tag change");
+  options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
+  options.add("output", r.output, "new or empty folder for the checkpoint");
+  if (!options.parse(args)) return false;
+  for (const char* name : {"checkpoint", "output"}) options.require(name);
+  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  find_model(r.grow);
+  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  require(r.replaces() || r.edits(), ErrorKind::usage, "nothing to do: give --tokenizer, --grow, --prune or --tag");
+  require_new_folder(r.output);
+  return true;
+}
+
+// SentencePiece models with the same entries: a joint tokenizer, the tokenizer of one side, or those of both sides if
+// they share a vocabulary, and differ in their normalization.
+struct Models {
+  std::vector<std::string> names, files;  // {"tokenizer.model"}, {"runs/mine/.../tokenizer.model"}
+
+  static Models of_folder(const std::string& folder, std::vector<std::string> names) {
+    Models models{std::move(names), {}};
+    for (const std::string& name : models.names) models.files.push_back(folder + "/" + name);
+    return models;
+  }
+};
+
+struct Counts {
+  int64_t grown = 0, pruned = 0;
+};
+
+// Returns the pieces in the segmentations of the texts by any of the models.
+std::unordered_set<std::string> pieces_of_texts(const std::vector<std::string>& texts, const Models& models) {
+  std::unordered_set<std::string> pieces;
+  for (const std::string& file : models.files) {
+    const Tokenizer segmenter(file);
+    std::vector<bool> used(static_cast<size_t>(segmenter.size()));
+    for (const std::string& text : texts) {
+      TextReader lines(text);
+      std::string line;
+      while (lines.next(line))
+        for (const int32_t id : segmenter.encode(line)) used[static_cast<size_t>(id)] = true;
+    }
+    for (int32_t id = 0; id < segmenter.size(); ++id)
+      if (used[static_cast<size_t>(id)]) pieces.insert(segmenter.piece(id));
+  }
+  return pieces;
+}
+
+std::map<std::string, std::string> tags_to_copy(const VocabularyRequest& r) {
+  std::map<std::string, std::string> copies;
+  for (const std::string& text : r.tags) {
+    const size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      fail(ErrorKind::usage, fmt::format("--tag '{}' is not valid: give the new tag and an old one, such as "
+                                         "dan_Latn=nob_Latn",
+                                         printable(text)));
+    const std::string name = tag_names(text.substr(0, equals), "--tag").front();
+    if (!copies.emplace(name, text.substr(equals + 1)).second)
+      fail(ErrorKind::usage, fmt::format("--tag adds '{}' twice", printable(name)));
+  }
+  return copies;
+}
+
+int64_t padding_of(const Tokenizer& tokenizer, const PieceList& list) {
+  for (int32_t id = 0; id < tokenizer.size(); ++id) {
+    if (!tokenizer.is_padding(id)) continue;
+    for (int64_t i = 0; i < list.entries; ++i)
+      if (list.pieces[static_cast<size_t>(i)].text == tokenizer.piece(id)) return i;
+  }
+  return -1;
+}
+
+PieceList pieces_of(const Models& models) {
+  const PieceList list = read_pieces(read_file(models.files.front()), models.files.front());
+  for (const std::string& file : models.files) {
+    const Tokenizer refuses_other_special_ids(file);
+    if (read_pieces(read_file(file), file) != list)
+      fail(ErrorKind::usage, fmt::format("{} and {} have different pieces, but the model has one vocabulary: replace "
+                                         "both by one SentencePiece model with --tokenizer",
+                                         models.files.front(), file));
+  }
+  return list;
+}
+
+Counts edit(const VocabularyRequest& r, const Models& models, const Models& old, PieceList& list) {
+  Counts counts;
+  if (!r.prune.empty()) counts.pruned = prune(list, pieces_of_texts(r.prune, models));
+  if (!r.grow.empty()) counts.grown = grow(list, read_pieces(read_file(r.grow), r.grow), r.grow);
+  const Tokenizer tokenizer(old.files.front());
+  for (const auto& [tag, like] : tags_to_copy(r)) {
+    if (tokenizer.id_of(like) == SpecialIds::unk)
+      fail(ErrorKind::usage,
+           fmt::format("--tag {}={}: the model's vocabulary has no entry '{}'", tag, like, printable(like)));
+    add_tag(list, tag);
+  }
+  return counts;
+}
+
+void print(const std::string& what, const Counts& counts, const EntryOrigins& now, int64_t before) {
+  fmt::print(
+      "  {:<10} {} entries, before {}: {} keep their rows, {} get the mean of their old pieces, {} start from "
+      "noise",
+      what, with_commas(std::ssize(now.of_entry)), with_commas(before), with_commas(now.kept),
+      with_commas(now.composed), with_commas(now.unknown));
+  if (counts.pruned > 0) fmt::print("; {} pieces occur in no text", with_commas(counts.pruned));
+  if (counts.grown > 0) fmt::print("; {} pieces are added", with_commas(counts.grown));
+  fmt::print("\n");
+}
+
+// Replaces `old` by `models`, which may be the same, edits them, and adds them to `vocabulary`.
+EntryOrigins change(const VocabularyRequest& r, bool edits, const Models& models, const Models& old,
+                    ChangedVocabulary& vocabulary) {
+  const int64_t before = read_pieces(read_file(old.files.front()), old.files.front()).entries;
+  PieceList list = pieces_of(models);
+  const Counts counts = edits ? edit(r, models, old, list) : Counts();
+  const auto copies = edits ? tags_to_copy(r) : std::map<std::string, std::string>();
+  EntryOrigins origins = origins_of(list, old.files, copies);
+  for (size_t i = 0; i < models.names.size(); ++i) {
+    std::string model = read_file(models.files[i]);
+    if (edits) model = with_pieces(model, list, padding_of(Tokenizer(models.files[i]), list));
+    require_sentencepiece(model, models.files[i]);
+    vocabulary.tokenizers[models.names[i]] = std::move(model);
+  }
+  const std::string name = models.names.front();
+  print(models.names.size() == 1 && name != "tokenizer.model" ? name.substr(0, name.find('.')) : "vocabulary", counts,
+        origins, before);
+  return origins;
+}
+
+ChangedVocabulary one_vocabulary(const VocabularyRequest& r, const Models& old) {
+  require(r.side == Sides::both, ErrorKind::usage, "--side applies to models with two vocabularies: leave it out");
+  Models models = old;
+  if (!r.tokenizer.empty()) models = {{"tokenizer.model"}, {r.tokenizer}};
+  if (!r.source_tokenizer.empty())
+    models = {{"source.model", "target.model"}, {r.source_tokenizer, r.target_tokenizer}};
+  ChangedVocabulary vocabulary;
+  vocabulary.source = vocabulary.target = change(r, r.edits(), models, old, vocabulary);
+  return vocabulary;
+}
+
+ChangedVocabulary two_vocabularies(const VocabularyRequest& r, const std::string& folder) {
+  require(r.tokenizer.empty(), ErrorKind::usage,
+          "--tokenizer replaces the tokenizer of both sides, but this model has two vocabularies: give "
+          "--source-tokenizer and --target-tokenizer");
+  require(r.side != Sides::both || !r.edits(), ErrorKind::usage,
+          "the model has two vocabularies: choose one with --side, and run the command twice to change both");
+  ChangedVocabulary vocabulary;
+  for (const Sides side : {Sides::source, Sides::target}) {
+    const Models old = Models::of_folder(folder, {name_of_enum(side) + std::string(".model")});
+    const std::string& given = side == Sides::source ? r.source_tokenizer : r.target_tokenizer;
+    const Models models{old.names, {given.empty() ? old.files.front() : given}};
+    (side == Sides::source ? vocabulary.source : vocabulary.target) =
+        change(r, r.edits() && r.side == side, models, old, vocabulary);
+  }
+  return vocabulary;
+}
+
+ChangedVocabulary vocabulary_of(const VocabularyRequest& r, const std::string& folder, const ModelConfig& m) {
+  if (std::filesystem::exists(folder + "/tokenizer.model"))
+    return one_vocabulary(r, Models::of_folder(folder, {"tokenizer.model"}));
+  if (m.tying == Tying::all) return one_vocabulary(r, Models::of_folder(folder, {"source.model", "target.model"}));
+  return two_vocabularies(r, folder);
+}
+
+}  // namespace
+
+int run_vocabulary(const CommandContext& context) {
+  VocabularyRequest request;
+  if (!parse(context.args, request)) return 0;
+  const CheckpointLease lease = lease_checkpoint(request.checkpoint);
+  const StoredModel model(lease.folder, weights_to_use(request.raw_weights, lease.folder));
+  const RunConfig config = kept_config(lease.folder);
+  fmt::print("{}\n", lease.folder);
+  const ChangedVocabulary vocabulary = vocabulary_of(request, lease.folder, config.model);
+  const std::string folder = write_with_vocabulary(model, config, vocabulary, request.output);
+  fmt::print("  {} is the model with {}\n", folder,
+             vocabulary.tokenizers.size() == 1 ? "the new vocabulary" : "the new vocabularies");
+  fmt::print("  pack:      weft pack --tokenizer {} ...\n", request.output);
+  fmt::print("  train it:  weft train --config {}/config.cfg --train.init={} ...\n", folder, request.output);
+  return 0;
+}
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// trainer/vocabulary/changed_vocabulary.h: writes a model with other tokenizers: tables and the output's bias get the
+// rows of the new entries, and all other parameters remain.
+//
+// The row of an entry is the mean of the rows of its old entries (data/subword/piece_changes.h). If there are none, it
+// is the mean of all old rows plus normal noise of their standard deviation, counted like initial values.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "data/subword/piece_changes.h"
+#include "trainer/checkpoint/stored_model.h"
+#include "trainer/config/run_config.h"
+
+namespace weft {
+
+struct ChangedVocabulary {
+  EntryOrigins source, target;                    // equal if one tokenizer serves both sides
+  std::map<std::string, std::string> tokenizers;  // contents of tokenizer.model, or of source.model and target.model
+};
+
+// Writes the model as a checkpoint under `root`, and returns its folder. `config` is the configuration of `model`.
+std::string write_with_vocabulary(const StoredModel& model, RunConfig config, const ChangedVocabulary& vocabulary,
+                                  const std::string& root);
+
+}  // namespace weft
