@@ -7,6 +7,7 @@
 #include "tests/support/small_run.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/plan/memory_plan.h"
+#include "trainer/step/dry_step.h"
 
 namespace weft::testing {
 namespace {
@@ -126,6 +127,27 @@ TEST(Freeze, TakesGradientsAndMomentsFromThePlan) {
   EXPECT_LT(part.gradients, few(all.gradients));
   EXPECT_LT(part.moments, few(all.moments));
   EXPECT_LT(part.saving, all.saving);
+}
+
+// A rank sends the f32 gradients of what trains: with adapters, rank (in + out) numbers of each adapted matrix.
+TEST(Freeze, SendsOnlyTheGradientsOfWhatTrains) {
+  const auto sent = [](const RunConfig& c) {
+    Block block = BlockBuilder(c.batch.source_rows, c.batch.rows).finish(0);
+    double bytes = 0;
+    for (const OpTrace::Op& op : step_ops(c, block, Device::cpu).last_block)
+      if (is_dp_collective(op.name)) bytes += static_cast<double>(op.operands.front().tensor.bytes());
+    return static_cast<int64_t>(bytes);
+  };
+  RunConfig c = run_config(frozen_corpus());
+  c.parallel.dp = 2;
+  c = resolved(c, 2);
+  const int64_t all = sent(c), table = c.model.target_vocabulary * c.model.width;
+  c.train.freeze = "embedding.*";
+  EXPECT_EQ(sent(c), all - 4 * table);
+  c.train.freeze = "";
+  c.model.lora = {.rank = 2, .targets = "q,v"};
+  const int64_t attentions = c.model.encoder_layers + 2 * c.model.decoder_layers;
+  EXPECT_EQ(sent(c), 4 * attentions * 2 * c.model.lora.rank * (c.model.width + c.model.width));
 }
 
 TEST(Freeze, RefusesNamesThatMatchNothingOrEverything) {
