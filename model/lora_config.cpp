@@ -40,8 +40,11 @@ void LoraConfig::check() const {
     fail(ErrorKind::usage, fmt::format("lora.alpha = {} must be between 0 and {:g}", alpha, kMaxAlpha));
   if (!(dropout >= 0 && dropout < 1))
     fail(ErrorKind::usage, fmt::format("lora.dropout = {} must be in [0, 1)", dropout));
-  if (rank == 0 && (alpha > 0 || dropout > 0))
-    fail(ErrorKind::usage, fmt::format("lora.{} has no effect without lora.rank", alpha > 0 ? "alpha" : "dropout"));
+  const bool other_targets = targets != LoraConfig().targets;
+  if (rank == 0 && (alpha > 0 || dropout > 0 || other_targets))
+    fail(ErrorKind::usage, fmt::format("lora.{} has no effect without lora.rank", alpha > 0     ? "alpha"
+                                                                                  : dropout > 0 ? "dropout"
+                                                                                                : "targets"));
   for_each_part(targets, [&](std::string_view target) {
     if (std::ranges::find(kParts, target) == kParts.end())
       fail(ErrorKind::usage, fmt::format("lora.targets = '{}' is not valid: give some of q,k,v,out,up,down, separated "

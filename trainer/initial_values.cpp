@@ -42,8 +42,8 @@ auto for_the_option(Action&& action) try {
 
 }  // namespace
 
-std::string initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
-                                const ModelConfig& model, const MixCorpus& corpus) {
+CheckpointLease initial_values_from(Replica& replica, const FlatState& values, const std::string& path,
+                                    const ModelConfig& model, const MixCorpus& corpus) {
   Context& ctx = replica.context();
   const ParamStore& params = replica.params();
   Communicator& world = replica.mesh().world();
@@ -51,7 +51,7 @@ std::string initial_values_from(Replica& replica, const FlatState& values, const
   all_or_none(world, [&] {  // only one rank resolves links, because they may change
     if (world.is_main_rank()) for_the_option([&] { lease = lease_checkpoint(path); });
   });
-  const std::string folder = world.broadcast_string(lease.folder, 0);
+  const std::string folder = lease.folder = world.broadcast_string(lease.folder, 0);
   const bool adapts = params.has_adapters();  // then the folder is the base, and the adapters keep their initial values
   all_or_none(world, [&] {
     for_the_option([&] {
@@ -72,18 +72,19 @@ std::string initial_values_from(Replica& replica, const FlatState& values, const
   } else if (!values.take) {
     params.round_values(ctx);
   }
-  return folder;
+  return lease;
 }
 
-AdapterState keep_base(const std::string& folder, const std::string& run, double scale) {
-  const ErrorFrame frame(fmt::format("while copying {} to {}", folder, base_root(run)));
-  std::filesystem::remove_all(base_root(run));  // of a run that ended before its first save
+AdapterState keep_base(const std::string& folder, const std::string& checkpoints, double scale) {
+  const std::string root = base_root(checkpoints);
+  const ErrorFrame frame(fmt::format("while copying {} to {}", folder, root));
+  std::filesystem::remove_all(root);  // of a run that ended before its first save
   const CheckpointManifest manifest = read_checkpoint_manifest(folder);
   TrainState state;
   state.step = manifest.step;
   const std::string config = CheckedReader(folder + "/" + kConfigFile).read_all();
-  const std::string base = average_checkpoints({folder}, StoredWeights::evaluation, base_root(run),
-                                               {.state = state.to_json(), .config = config});
+  const std::string base =
+      average_checkpoints({folder}, StoredWeights::evaluation, root, {.state = state.to_json(), .config = config});
   return {.base = read_checkpoint_manifest(base).files.at(kModelFile).sha256, .scale = scale};
 }
 

@@ -2,6 +2,8 @@
 #include "data/subword/piece_changes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <unordered_map>
 
@@ -73,23 +75,41 @@ std::vector<int64_t> old_pieces(const std::string& text, const std::vector<Piece
   return of;
 }
 
+PieceSplitter splitter_into_entries(const std::string& file) {
+  const std::string model = read_file(file);
+  PieceList list = read_pieces(model, file);
+  list.pieces.resize(static_cast<size_t>(list.entries));
+  return {without_normalization(with_pieces(model, list)), file};
+}
+
+const char* name_of(const PieceList& list) {
+  return list.kind == PieceList::bpe ? "a BPE" : list.kind == PieceList::unigram ? "a unigram" : nullptr;
+}
+const char* name_or(const PieceList& list, const char* other) {
+  const char* name = name_of(list);
+  return name == nullptr ? other : name;
+}
+
 }  // namespace
 
 int64_t grow(PieceList& list, const PieceList& other, const std::string& file) {
-  if (list.kind != other.kind)
-    fail(ErrorKind::usage, fmt::format("{} is a {} model, but the model's tokenizer is a {} model: train both in the "
-                                       "same way",
-                                       file, other.kind == PieceList::bpe ? "BPE" : "unigram",
-                                       list.kind == PieceList::bpe ? "BPE" : "unigram"));
+  if (list.kind != other.kind || name_of(list) == nullptr)
+    fail(ErrorKind::usage,
+         fmt::format("{} is {} model, but the model's tokenizer is {} model: both must be BPE models, "
+                     "or both unigram models",
+                     file, name_or(other, "another kind of"), name_or(list, "another kind of")));
   float lowest = 0;
   for (const Piece& piece : list.pieces)
     if (piece.type == Piece::normal) lowest = std::min(lowest, piece.score);
   const auto ids = ids_of(list);
   std::vector<Piece> added;
-  for (const Piece& piece : other.pieces) {
-    if ((piece.type != Piece::normal && piece.type != Piece::user_defined) || ids.contains(piece.text)) continue;
-    added.push_back(piece);
-    if (list.kind == PieceList::bpe) added.back().score += lowest - 1;
+  for (const Piece& piece : other.pieces)
+    if ((piece.type == Piece::normal || piece.type == Piece::user_defined) && std::isfinite(piece.score) &&
+        !ids.contains(piece.text))
+      added.push_back(piece);
+  if (list.kind == PieceList::bpe) {
+    std::ranges::stable_sort(added, std::greater(), &Piece::score);
+    for (Piece& piece : added) piece.score = lowest -= 1;
   }
   append(list, added);
   return std::ssize(added);
@@ -101,15 +121,23 @@ void add_tag(PieceList& list, const std::string& tag) {
   append(list, {{.text = tag, .score = 0, .type = Piece::control}});
 }
 
+// Unused pieces and pieces beyond the entries also segment text, so what they are merged from remains.
 int64_t prune(PieceList& list, std::unordered_set<std::string> used) {
-  if (list.kind == PieceList::bpe) {
-    std::unordered_map<std::string_view, float> scores;
-    for (const Piece& piece : list.pieces)
-      if (piece.type == Piece::normal) scores.emplace(piece.text, piece.score);
-    for (const std::string& text : std::vector<std::string>(used.begin(), used.end())) add_merged(scores, text, used);
+  float lowest = std::numeric_limits<float>::max();
+  std::unordered_map<std::string_view, float> scores;
+  for (int64_t id = 0; id < std::ssize(list.pieces); ++id) {
+    const Piece& piece = list.pieces[static_cast<size_t>(id)];
+    if (piece.type != Piece::normal && piece.type != Piece::unused) continue;
+    scores.emplace(piece.text, piece.score);
+    lowest = std::min(lowest, piece.score);
+    if (piece.type == Piece::unused || id >= list.entries) used.insert(piece.text);
   }
+  if (list.kind == PieceList::bpe)
+    for (const std::string& text : std::vector<std::string>(used.begin(), used.end())) add_merged(scores, text, used);
+  // SentencePiece derives the score of unknown characters from the lowest score of a unigram model.
   const auto remains = [&](const Piece& piece) {
-    return piece.type != Piece::normal || used.contains(piece.text) || characters(piece.text).size() == 1;
+    return piece.type != Piece::normal || used.contains(piece.text) || characters(piece.text).size() == 1 ||
+           (list.kind == PieceList::unigram && piece.score == lowest);
   };
   const auto end = list.pieces.begin() + list.entries;
   const int64_t entries = std::count_if(list.pieces.begin(), end, remains), removed = list.entries - entries;
@@ -123,7 +151,7 @@ EntryOrigins origins_of(const PieceList& list, const std::vector<std::string>& o
   const PieceList old_list = read_pieces(read_file(old.front()), old.front());
   const auto ids = ids_of(old_list);
   std::vector<PieceSplitter> splitters;
-  for (const std::string& file : old) splitters.emplace_back(without_normalization(read_file(file)), file);
+  for (const std::string& file : old) splitters.push_back(splitter_into_entries(file));
   EntryOrigins origins;
   for (int64_t id = 0; id < list.entries; ++id) {
     const Piece& piece = list.pieces[static_cast<size_t>(id)];

@@ -14,8 +14,8 @@
 namespace weft {
 
 // Appends the text pieces of `other` that `list` lacks, and returns their number. Pieces of a unigram model keep their
-// scores; pieces of a BPE model are merged after those of `list`. Throws a usage Error that names `file`, the file of
-// `other`, if the models are of different kinds.
+// scores; pieces of a BPE model are merged after those of `list`, in their order. Throws a usage Error that names
+// `file`, the file of `other`, unless both models are BPE models or both unigram models.
 int64_t grow(PieceList& list, const PieceList& other, const std::string& file);
 
 // Appends a control piece, which is a tag. Throws a usage Error if the piece exists.

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3;  // fields of ModelProto
-constexpr uint64_t kText = 1, kScore = 2, kType = 3;            // fields of a piece
+constexpr uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kSelfTest = 4;  // fields of ModelProto
+constexpr uint64_t kText = 1, kScore = 2, kType = 3;                           // fields of a piece
 // Fields of the normalizer's settings.
 constexpr uint64_t kRules = 1, kDummyPrefix = 3, kRemoveSpaces = 4, kEscapeSpaces = 5;
 // Fields of the trainer's settings: the ids and the names of unknown, begin and end of sentence, and padding.
@@ -95,6 +95,7 @@ PieceList read_pieces(std::string_view model, const std::string& name) {
     if (field->is_number) continue;  // Protocol Buffers leave out a known field of another type
     if (field->number == kTrainer) {
       while (const auto setting = inner.next()) {
+        if (!setting->is_number) continue;
         if (setting->number == kModelType) list.kind = setting->value;
         if (setting->number == kEntries) entries = setting->value;
       }
@@ -110,14 +111,14 @@ PieceList read_pieces(std::string_view model, const std::string& name) {
 }
 
 std::string with_pieces(std::string_view model, const PieceList& list, int64_t padding) {
-  std::string changed, trainer = with_special_ids({}, list, padding);
+  std::string changed, trainer;  // a message that occurs several times is the same as all of them joined
   for (const Piece& piece : list.pieces) append_bytes(changed, kPieces, message_of(piece));
   ProtoReader fields(model);
   while (const auto field = fields.next()) {
-    if (field->number == kTrainer) trainer = with_special_ids(field->bytes, list, padding);
-    if (field->number != kPieces && field->number != kTrainer) changed += field->encoded;
+    if (field->number == kTrainer && !field->is_number) trainer += field->bytes;
+    if (field->number > kTrainer && field->number != kSelfTest) changed += field->encoded;
   }
-  append_bytes(changed, kTrainer, trainer);
+  append_bytes(changed, kTrainer, with_special_ids(trainer, list, padding));
   return changed;
 }
 
@@ -125,7 +126,7 @@ std::string without_normalization(std::string_view model) {
   std::string changed, rules;
   ProtoReader fields(model);
   while (const auto field = fields.next())
-    if (field->number != kNormalizer) changed += field->encoded;
+    if (field->number != kNormalizer && field->number != kSelfTest) changed += field->encoded;
   append_bytes(rules, kRules, "identity");
   append_number(rules, kDummyPrefix, 0);
   append_number(rules, kRemoveSpaces, 0);

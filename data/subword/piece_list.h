@@ -41,7 +41,8 @@ PieceList read_pieces(std::string_view model, const std::string& name);
 
 // Returns the model with the pieces and entries of `list`. The first three pieces become unknown, begin and end of
 // sentence, whatever their names. `padding` is the id of padding, or -1. All other settings, such as normalization
-// rules, are kept. REQUIRES: `model` is valid, and the pieces' texts differ.
+// rules, are kept, but not the samples of segmentations with which SentencePiece tests a model. REQUIRES: `model` is
+// valid, and the pieces' texts differ.
 std::string with_pieces(std::string_view model, const PieceList& list, int64_t padding = -1);
 
 // Returns the model with rules that change no text: no dummy prefix, and no space is removed.

@@ -53,7 +53,10 @@ std::vector<VerifiedPart> parts_of_corpus(const std::string& folder) {
 
 VerifiedPart part_of(CheckpointLease lease) {
   const auto held = std::make_shared<CheckpointLease>(std::move(lease));
-  return {held->folder, [held] { verify_checkpoint(held->folder); }};
+  return {held->folder, [held] {
+            verify_checkpoint(held->folder);
+            base_of(held->folder);  // throws an Error if the checkpoint contains adapters of another model
+          }};
 }
 
 std::vector<VerifiedPart> parts_to_verify(std::string path) {
@@ -70,7 +73,8 @@ std::vector<VerifiedPart> parts_to_verify(std::string path) {
   };
   add_checkpoints(path + "/checkpoints");
   if (parts.empty()) add_checkpoints(path);
-  if (!parts.empty()) add_checkpoints(base_root(path));
+  if (!parts.empty())
+    add_checkpoints(base_root(fs::is_directory(path + "/checkpoints") ? path + "/checkpoints" : path));
   if (const std::string log = path + "/log.jsonl"; !parts.empty() && fs::exists(log))
     parts.push_back({log, [=] { for_each_record(log, [](const nlohmann::json&) {}); }});
   if (parts.empty())

@@ -23,6 +23,8 @@
 namespace weft {
 namespace {
 
+constexpr const char* kPadding = "<pad>";  // SentencePiece's name of padding
+
 enum class Sides : uint8_t { both, source, target };
 constexpr EnumNames<Sides, 3> enum_names(Sides) {
   return {{{"both", Sides::both}, {"source", Sides::source}, {"target", Sides::target}}};
@@ -38,11 +40,16 @@ struct VocabularyRequest {
   bool edits() const { return !grow.empty() || !prune.empty() || !tags.empty(); }
 };
 
-// Replaces a folder by the SentencePiece model in it. Models of two sides may differ only in their normalization.
-void find_model(std::string& path) {
+// Replaces the folder of --grow by the SentencePiece model in it that --side names.
+void find_grown(VocabularyRequest& r) {
   std::string source, target;
-  find_tokenizers(path, source, target);
-  if (path.empty()) path = source;
+  find_tokenizers(r.grow, source, target);
+  if (!r.grow.empty() || source.empty()) return;
+  r.grow = r.side == Sides::target ? target : source;
+  const auto pieces = [](const std::string& file) { return read_pieces(read_file(file), file); };
+  if (r.side == Sides::both && pieces(source) != pieces(target))
+    fail(ErrorKind::usage,
+         fmt::format("--grow: {} and {} have different pieces: give one of these files", source, target));
 }
 
 bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
@@ -66,7 +73,7 @@ bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "output"}) options.require(name);
   find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  find_model(r.grow);
+  find_grown(r);
   check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
   require(r.replaces() || r.edits(), ErrorKind::usage, "nothing to do: give --tokenizer, --grow, --prune or --tag");
   require_new_folder(r.output);
@@ -115,9 +122,12 @@ std::map<std::string, std::string> tags_to_copy(const VocabularyRequest& r) {
       fail(ErrorKind::usage, fmt::format("--tag '{}' is not valid: give the new tag and an old one, such as "
                                          "dan_Latn=nob_Latn",
                                          printable(text)));
-    const std::string name = tag_names(text.substr(0, equals), "--tag").front();
-    if (!copies.emplace(name, text.substr(equals + 1)).second)
-      fail(ErrorKind::usage, fmt::format("--tag adds '{}' twice", printable(name)));
+    const std::vector<std::string> names = tag_names(text.substr(0, equals), "--tag");
+    if (names.size() != 1 || names.front() == kPadding)
+      fail(ErrorKind::usage,
+           fmt::format("--tag '{}' is not valid: give one new tag that is not {}", printable(text), kPadding));
+    if (!copies.emplace(names.front(), text.substr(equals + 1)).second)
+      fail(ErrorKind::usage, fmt::format("--tag adds '{}' twice", printable(names.front())));
   }
   return copies;
 }
@@ -133,6 +143,11 @@ int64_t padding_of(const Tokenizer& tokenizer, const PieceList& list) {
 
 PieceList pieces_of(const Models& models) {
   const PieceList list = read_pieces(read_file(models.files.front()), models.files.front());
+  std::unordered_set<std::string_view> texts;
+  for (const Piece& piece : list.pieces)
+    if (!texts.insert(piece.text).second)
+      fail(ErrorKind::data,
+           fmt::format("{} contains the piece '{}' twice", models.files.front(), printable(piece.text)));
   for (const std::string& file : models.files) {
     const Tokenizer refuses_other_special_ids(file);
     if (read_pieces(read_file(file), file) != list)
@@ -146,7 +161,11 @@ PieceList pieces_of(const Models& models) {
 Counts edit(const VocabularyRequest& r, const Models& models, const Models& old, PieceList& list) {
   Counts counts;
   if (!r.prune.empty()) counts.pruned = prune(list, pieces_of_texts(r.prune, models));
-  if (!r.grow.empty()) counts.grown = grow(list, read_pieces(read_file(r.grow), r.grow), r.grow);
+  if (!r.grow.empty()) {
+    const std::string grown = read_file(r.grow);
+    require_sentencepiece(grown, r.grow);
+    counts.grown = grow(list, read_pieces(grown, r.grow), r.grow);
+  }
   const Tokenizer tokenizer(old.files.front());
   for (const auto& [tag, like] : tags_to_copy(r)) {
     if (tokenizer.id_of(like) == SpecialIds::unk)
@@ -232,6 +251,7 @@ int run_vocabulary(const CommandContext& context) {
   const StoredModel model(lease.folder, weights_to_use(request.raw_weights, lease.folder));
   const RunConfig config = kept_config(lease.folder);
   fmt::print("{}\n", lease.folder);
+  require_whole_model(model, config);
   const ChangedVocabulary vocabulary = vocabulary_of(request, lease.folder, config.model);
   const std::string folder = write_with_vocabulary(model, config, vocabulary, request.output);
   fmt::print("  {} is the model with {}\n", folder,

@@ -262,12 +262,17 @@ void ParamStore::round_frozen(Context& ctx) const {
   refresh(ctx);
 }
 
-void ParamStore::refresh(Context& ctx) const { refresh(ctx, {.first_param = 0, .last_param = params_.size()}); }
+void ParamStore::pack(Context& ctx, const Param& p) {
+  if (!p.weight.packed_forward.empty() || !p.weight.inference.empty()) ops::pack_weight(ctx, {.weight = p.weight});
+}
+
+void ParamStore::refresh(Context& ctx) const {
+  for (const Param& p : params_) pack(ctx, p);
+}
 
 void ParamStore::refresh(Context& ctx, const ParamRange& written) const {
   for (size_t i = written.first_param; i < written.last_param; ++i)
-    if (!params_[i].weight.packed_forward.empty() || !params_[i].weight.inference.empty())
-      ops::pack_weight(ctx, {.weight = params_[i].weight});
+    if (params_[i].trains()) pack(ctx, params_[i]);
 }
 
 const Param* ParamStore::find(const std::string& name) const {

@@ -135,7 +135,7 @@ class ParamStore {
   void round_values(Context& ctx, const ParamBuffer& values) const;  // fills the copies from other values
   void round_frozen(Context& ctx) const;                             // updates the copies of frozen values
   void refresh(Context& ctx) const;                                  // updates only the packed copies
-  void refresh(Context& ctx, const ParamRange& written) const;       // the same for the parameters of `written`
+  void refresh(Context& ctx, const ParamRange& written) const;       // the same for those of `written` that train
   // Inference copies are weights packed for GEMMs of few rows. While they exist, all GEMMs x W^T read them, which
   // changes rounding. refresh() and round_values() fill them. On devices without such GEMMs, they have no elements.
   void add_inference_copies();
@@ -189,6 +189,7 @@ class ParamStore {
 
  private:
   void make_buffers(int shards);
+  static void pack(Context& ctx, const Param& p);
   Tensor grad_of(const Param& p) const;
   void cast_frozen(Context& ctx) const;
   void name_packed();

@@ -12,6 +12,7 @@
 #include "tests/support/text_corpus.h"
 #include "tests/trainer/report/read_event_log.h"
 #include "trainer/checkpoint/average.h"
+#include "trainer/checkpoint/model_checkpoint.h"
 #include "trainer/checkpoint/stored_model.h"
 #include "trainer/config/config_text.h"
 #include "trainer/run/run.h"
@@ -150,7 +151,7 @@ TEST_F(Adapters, NeedTheModelThatTheyAdapt) {
   next.train.init = folder_ / "adapters";
   expect_error([&] { train(next); }, ErrorKind::usage,
                {"contains adapters: merge them into their model with `weft average"});
-  const std::string base = folder_ / "adapters/base";
+  const std::string base = folder_ / "adapters/checkpoints/base";
   fs::rename(base, base + ".old");
   expect_error([&] { model_of(last(c)); }, ErrorKind::checkpoint,
                {"contains only adapters, and the model that they adapt is not in"});
@@ -160,6 +161,58 @@ TEST_F(Adapters, NeedTheModelThatTheyAdapt) {
   train(other);
   fs::rename(folder_ / "other/checkpoints/step-00000002", base + "/step-00000002");
   expect_error([&] { model_of(last(c)); }, ErrorKind::checkpoint, {"is not the model that the adapters in"});
+}
+
+TEST_F(Adapters, ResumeWithShardsAsWithoutThem) {
+  for (const Precision precision : {Precision::f32, Precision::bf16}) {
+    const auto sharded = [&](const std::string& name) {
+      RunConfig c = adapting(name + name_of_enum(precision));
+      c.parallel.dp = 2, c.parallel.zero = 1, c.train.precision = precision, c.train.ema = 0.5;
+      return c;
+    };
+    const RunConfig whole = sharded("whole");
+    RunConfig half = sharded("half");
+    train(whole);
+    half.train.steps = 2;
+    train(half);
+    half.train.steps = 4;
+    train(half);
+    for (const char* file : {"/model.safetensors", "/optimizer.safetensors", "/average.safetensors"})
+      EXPECT_EQ(read_file(last(half) + file), read_file(last(whole) + file)) << file;
+  }
+}
+
+TEST_F(Adapters, OfAnotherShapeOrNameAreRefused) {
+  const RunConfig c = adapting("adapters");
+  train(c);
+  const std::string folder = last(c);
+  const auto expect_refused = [&](std::map<std::string, std::vector<int64_t>> shapes) {
+    const nlohmann::json state = read_checkpoint_state(folder);
+    fs::remove_all(folder_ / "adapters/checkpoints/step-00000009");
+    write_model_checkpoint(folder_ / "adapters/checkpoints",
+                           {.step = 9,
+                            .shapes = shapes,
+                            .read =
+                                [&](const std::string& name, const ModelCheckpoint::Put& put) {
+                                  int64_t count = 1;
+                                  for (const int64_t dim : shapes.at(name)) count *= dim;
+                                  const std::vector<float> zeros(static_cast<size_t>(count));
+                                  put(zeros.data(), count);
+                                },
+                            .state = {{"step", 9}, {"adapters", state.at("adapters")}},
+                            .config = "",
+                            .tokenizers = {}});
+    expect_error([&] { model_of(folder_ / "adapters/checkpoints/step-00000009"); }, ErrorKind::checkpoint, {});
+  };
+  const std::string up = "encoder.0.feed_forward.up", qkv = "encoder.0.self_attention.qkv";
+  expect_refused({{up + ".lora_a", {0, 16}}, {up + ".lora_b", {16, 0}}});
+  expect_refused({{up + ".lora_a", {0}}, {up + ".lora_b", {0}}});
+  expect_refused({{up + ".lora_a", {2, 16}}, {up + ".lora_b", {}}});
+  expect_refused({{up + ".lora_a", {2, 64}}, {up + ".lora_b", {4, 2}}});
+  expect_refused({{qkv + ".kv.lora_a", {2, 16}}, {qkv + ".kv.lora_b", {4, 4, 2}}});
+  expect_refused({{qkv + "..lora_a", {2, 16}}, {qkv + "..lora_b", {4, 4, 2}}});
+  expect_refused({{"lora_a", {2, 16}}, {".lora_a", {2, 16}}});
+  expect_refused({});
 }
 
 TEST_F(Adapters, RefuseOptionsWithoutEffect) {
@@ -172,6 +225,12 @@ TEST_F(Adapters, RefuseOptionsWithoutEffect) {
   c = adapting("adapters");
   c.model.lora.rank = 0;
   expect_error([&] { train(c); }, ErrorKind::usage, {"lora.alpha has no effect without lora.rank"});
+  c = config("adapters");
+  c.model.lora.targets = "k";
+  expect_error([&] { train(c); }, ErrorKind::usage, {"lora.targets has no effect without lora.rank"});
+  c = adapting("adapters");
+  c.train.output = c.train.init, c.train.fresh = true;
+  expect_error([&] { train(c); }, ErrorKind::usage, {"is in train.output, which train.fresh renames"});
   c = adapting("adapters");
   c.model.lora.targets = "q,w";
   expect_error([&] { train(c); }, ErrorKind::usage,

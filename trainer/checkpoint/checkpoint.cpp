@@ -135,14 +135,15 @@ json load_files(Context& ctx, const std::string& folder, const ParamStore& param
       const bool in_place = ctx.device() == Device::cpu && count == source.local.numel();  // a rank's slice is all
       if (!in_place) global.resize(static_cast<size_t>(count));
       float* values = in_place ? source.local.ptr<float>() : global.data();
+      // Sharded states share the memory of `flat`, so a state is taken before the next one is read.
+      if (unfinished != nullptr && unfinished != source.state) take(*unfinished);
+      unfinished = source.state;
       try {
         if (readers.is_main_rank() && !error) files.at(kind).read(name, source, values);
       } catch (...) {
         error = std::current_exception();
       }
       readers.broadcast(Tensor(values, {count}), /*root=*/0);
-      if (unfinished != nullptr && unfinished != source.state) take(*unfinished);
-      unfinished = source.state;
       if (!in_place) put_slice(ctx, source, global.data());
     }
   if (unfinished != nullptr) take(*unfinished);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -33,24 +32,37 @@ std::optional<AdapterState> adapter_state_of(const std::string& folder) try {
   fail(ErrorKind::checkpoint, fmt::format("{}/{}: {}", folder, kStateFile, e.what()));
 }
 
+std::vector<int64_t> without_first(const std::vector<int64_t>& shape) {
+  return {shape.begin() + (shape.empty() ? 0 : 1), shape.end()};
+}
+
+// True if a is [r, in...] and b is [out..., r], where the weight or its part is [out..., in...].
+bool fits(const std::vector<int64_t>& weight, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  if (a.size() < 2 || b.size() < 2 || a.front() < 1 || a.front() != b.back()) return false;
+  std::vector<int64_t> whole(b.begin(), b.end() - 1);
+  whole.insert(whole.end(), a.begin() + 1, a.end());
+  return whole == weight;
+}
+
 }  // namespace
 
-std::string base_root(const std::string& run) { return run + "/base"; }
+std::string base_root(const std::string& checkpoints) { return checkpoints + "/base"; }
 
 std::string base_of(const std::string& checkpoint) {
   const auto adapters = adapter_state_of(checkpoint);
   if (!adapters) return "";
-  const fs::path run = fs::absolute(checkpoint).lexically_normal().parent_path().parent_path();
-  const std::string root = base_root(run.string());
+  fs::path folder = fs::absolute(checkpoint).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // the path ended with a slash
+  const std::string root = base_root(folder.parent_path().string());
   const std::vector<std::string> folders = fs::is_directory(root) ? step_folders(root) : std::vector<std::string>();
   if (folders.empty())
     fail(ErrorKind::checkpoint,
          fmt::format("{} contains only adapters, and the model that they adapt is not in {}: keep "
                      "both in one run's folder, or merge them with `weft average`",
                      checkpoint, root));
-  const auto& files = read_checkpoint_manifest(folders.front()).files;
+  const auto files = read_checkpoint_manifest(folders.front()).files;
   const auto found = files.find(kModelFile);
-  if (found == files.end() || found->second.sha256 != adapters->base)
+  if (found == files.end() || found->second.sha256 != adapters->base || adapter_state_of(folders.front()))
     fail(ErrorKind::checkpoint,
          fmt::format("{} is not the model that the adapters in {} adapt", folders.front(), checkpoint));
   return folders.front();
@@ -81,32 +93,27 @@ StoredModel::StoredModel(const std::string& folder, StoredWeights which)
 
 // The adapter of a whole weight X.weight is named X, and that of a part, such as the queries of X = Y.qkv, X.q.
 void StoredModel::find_adapters() {
-  const auto refuse = [&](const std::string& name) {
-    fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' adapts no weight of {}", folder_, printable(name), base_->folder()));
-  };
+  size_t found = 0;
   for (const auto& [tensor, shape] : shapes_) {
     if (!tensor.ends_with(kFirst)) continue;
     const std::string name = tensor.substr(0, tensor.size() - kFirst.size());
-    const size_t dot = name.rfind('.');
+    const size_t dot = std::min(name.rfind('.'), name.size() - 1);
     const bool is_whole = base_->shapes().contains(name + ".weight");
-    const std::string layer = is_whole || dot == std::string::npos ? name : name.substr(0, dot);
+    const std::string layer = is_whole ? name : name.substr(0, dot), part = name.substr(dot + 1);
     const std::string parts = layer.substr(layer.rfind('.') + 1);  // "qkv"
-    const size_t part = is_whole ? 0 : parts.find(name.substr(dot + 1));
+    const size_t index = is_whole ? 0 : part.size() == 1 ? parts.find(part) : std::string::npos;
     const auto weight = base_->shapes().find(layer + ".weight");
     const auto second = shapes_.find(name + ".lora_b");
-    if (weight == base_->shapes().end() || part == std::string::npos || second == shapes_.end() || shape.empty())
-      refuse(tensor);
-    const int64_t count = is_whole ? 1 : std::ssize(parts), in = numel_of(shape) / shape[0];
-    if (second->second.back() != shape[0] ||
-        numel_of(second->second) / shape[0] * in * count != numel_of(weight->second))
-      refuse(tensor);
-    adapters_[layer + ".weight"].push_back({name, static_cast<int64_t>(part), count});
+    if (weight == base_->shapes().end() || index == std::string::npos || second == shapes_.end() ||
+        !fits(is_whole ? weight->second : without_first(weight->second), shape, second->second))
+      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' of shape {} adapts no weight of {}", folder_,
+                                              printable(tensor), str(shape), base_->folder()));
+    const int64_t count = is_whole ? 1 : std::ssize(parts);
+    adapters_[layer + ".weight"].push_back({name, static_cast<int64_t>(index), count});
+    found += 2;
   }
-  if (2 * std::accumulate(adapters_.begin(), adapters_.end(), size_t{0},
-                          [](size_t n, const auto& of_weight) { return n + of_weight.second.size(); }) !=
-      shapes_.size())
-    fail(ErrorKind::checkpoint, fmt::format("{} contains more than adapters", folder_));
+  if (found == 0 || found != shapes_.size())
+    fail(ErrorKind::checkpoint, fmt::format("{} contains other tensors than adapters", folder_));
 }
 
 std::vector<std::string> StoredModel::adapted() const {

@@ -1,7 +1,8 @@
 // trainer/checkpoint/stored_model.h: reads the weights of a checkpoint by parameter name, with adapters merged.
 //
-// A run with adapters (lora.rank) copies the model that it adapts to RUN/base once, as a checkpoint. Its own
-// checkpoints contain only the adapters. Their state.json contains the digest of the base, and the adapters' factor.
+// A run with adapters (lora.rank) copies the model that it adapts to RUN/checkpoints/base once, as a checkpoint. Its
+// own checkpoints contain only the adapters. Their state.json contains the digest of the base, and the adapters'
+// factor.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ struct AdapterState {  // of state.json
   double scale = 1;    // lora.alpha / lora.rank
 };
 
-std::string base_root(const std::string& run);  // the folder of a run's base
+std::string base_root(const std::string& checkpoints);  // the folder of the base beside step folders
 
 // Returns the step folder of the base of a checkpoint of adapters, or "" if the checkpoint contains a whole model.
 // Throws an Error of kind checkpoint if the base is missing, or is not the model that was adapted.

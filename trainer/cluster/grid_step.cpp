@@ -108,10 +108,16 @@ Timeline gather_beside(double forward, double gather, int64_t buckets, double lo
   return {.dp = gather, .exposed = gather - hidden, .slowed = lost * hidden};
 }
 
+struct Parameters {  // of the whole model
+  int64_t all = 0, trained = 0;
+};
+
 // Training waits while a save copies tensors from a GPU. The next save waits until the files have been written.
-double save_seconds(const Machine& m, const RunConfig& c, double parameters, double step) {
+double save_seconds(const Machine& m, const RunConfig& c, const Parameters& parameters, double step) {
   if (c.train.save_every == 0) return 0;
-  const double bytes = 3 * sizeof(float) * parameters, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);
+  const auto trained = static_cast<double>(parameters.trained), all = static_cast<double>(parameters.all);
+  const double numbers = 3 * trained + (c.model.lora.on() ? 0 : all - trained);  // checkpoints lack an adapted model
+  const double bytes = sizeof(float) * numbers, ranks = static_cast<double>(c.parallel.dp * c.parallel.tp);
   const double copy = m.processor.copy_bandwidth > 0 ? bytes / ranks / m.processor.copy_bandwidth : 0;
   const double interval = static_cast<double>(c.train.save_every) * step;
   const double late = std::max(0.0, bytes / m.disk.bandwidth - interval);
@@ -128,10 +134,10 @@ double validation_seconds(const Machine& m, const RunConfig& c, double forward, 
   return seconds / static_cast<double>(c.train.validate_every);
 }
 
-int64_t whole_parameters(const RunConfig& c) {
-  ParamStore params(0, 1);
+Parameters whole_parameters(const RunConfig& c) {
+  ParamStore params(0, 1, DType::f32, Device::cpu, ParamUse::training, frozen_names(c));
   const Transformer model(c.model, params, /*num_positions=*/1);
-  return params.global_numel();
+  return {.all = params.global_numel(), .trained = params.trainable_numel()};
 }
 
 // Contains a rank's ops and predicts their times.
@@ -146,7 +152,7 @@ struct Work {
   std::vector<TimedOp> block;  // one block without gradients
   double forward = 0;          // forward pass of a block
   size_t memory;
-  int64_t parameters;  // parameters of the whole model
+  Parameters parameters;
 
   Work(const Machine& m, const RunConfig& c, const GradientExchange& e, int64_t valid_sentences)
       : machine(m),
@@ -309,7 +315,7 @@ GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchan
                 .target_tokens = c.batch.blocks * w.data.target_tokens(),
                 .traffic = w.traffic(),
                 .memory = w.memory,
-                .parameters = w.parameters};
+                .parameters = w.parameters.all};
   const double lost = c.parallel.dp > 1 ? m.processor.lost_to_collectives.value : 0;
   const Timeline usual = timeline_of(w.block, lost), last = timeline_of(w.timed_last_block(), lost);
   double gather_seconds = 0;
@@ -325,7 +331,7 @@ GridStep predict_grid(const Machine& m, const RunConfig& c, const GradientExchan
   s.host = host_exchange_seconds(m, ranks, static_cast<double>(bytes_of_totals()));
   s.spread = m.network.spread * std::log2(static_cast<double>(whole_nodes(ranks, m)));
   s.planner = static_cast<double>(w.blocks) * m.processor.planner * static_cast<double>(c.batch.rows) / kPlannedRows;
-  s.saves = save_seconds(m, c, static_cast<double>(grid.parameters), s.step());
+  s.saves = save_seconds(m, c, w.parameters, s.step());
   s.validations = validation_seconds(m, c, w.forward, w.sentences, static_cast<double>(w.data.target_tokens()));
   return grid;
 }

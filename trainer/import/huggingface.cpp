@@ -39,9 +39,10 @@ class Reader {
 
   ImportedModel read() {
     names_ = huggingface_names(config_.model);  // with the foreign sizes of tables
-    if (!config_.model.bias_output) std::erase_if(names_, [](const auto& n) { return n.form == Form::output_bias; });
+    if (!config_.model.bias_output) drop_output_bias();
     check_names();
     config_.has_padding_row = has_padding_row();
+    if (config_.model.bias_output && !has_output_bias()) drop_output_bias();
     vocabularies_ = read_huggingface_vocabularies(folder_, config_);
     return {.config = our_config(), .tokenizers = tokenizers(), .read = {}};
   }
@@ -81,6 +82,18 @@ class Reader {
     float bias = 0;
     files_->read("final_logits_bias", config_.padding, 1, &bias);
     return bias > kNeverPredicted;
+  }
+
+  // A bias of zeros, which transformers does not train, is no part of the model. Weft's own exports have one.
+  bool has_output_bias() const {
+    std::vector<float> bias(static_cast<size_t>(files_->shape("final_logits_bias").back()));
+    files_->read("final_logits_bias", 0, std::ssize(bias), bias.data());
+    if (!config_.has_padding_row) bias.at(static_cast<size_t>(config_.padding)) = 0;
+    return std::ranges::any_of(bias, [](float v) { return v != 0; });
+  }
+  void drop_output_bias() {
+    config_.model.bias_output = false;
+    std::erase_if(names_, [](const HuggingFaceName& name) { return name.form == Form::output_bias; });
   }
 
   // A start token whose embedding is 0, such as Marian's, remains so during training.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "tensor/error.h"
 #include "tensor/random.h"
@@ -42,6 +43,16 @@ void check_adapters(const RunConfig& c) {
   if (!c.model.lora.on()) return;
   require(!c.train.init.empty(), ErrorKind::usage,
           "lora.rank trains only adapters of an existing model: name its checkpoint or run with train.init");
+  const auto inside = [&](const std::string& path) {
+    std::error_code none;
+    return std::filesystem::weakly_canonical(path, none)
+        .string()
+        .starts_with(std::filesystem::weakly_canonical(c.train.output, none).string() + "/");
+  };
+  if (c.train.fresh && (c.train.init == c.train.output || inside(c.train.init + "/")))
+    fail(ErrorKind::usage, fmt::format("train.init = {} is in train.output, which train.fresh renames before adapters "
+                                       "copy their model: give a different train.output",
+                                       printable(c.train.init)));
   if (!c.train.freeze.empty())
     fail(ErrorKind::usage, fmt::format("train.freeze = {} has no effect with lora.rank = {}, which freezes all "
                                        "parameters but the adapters: leave it out",
@@ -66,7 +77,8 @@ void check_consistency(const RunConfig& c) {
                                        "to 0",
                                        t.consistency_rate));
   const ModelConfig& m = c.model;
-  const std::array rates{m.dropout_embedding, m.dropout_residual, m.dropout_attention, m.dropout_feed_forward};
+  const std::array rates{m.dropout_embedding, m.dropout_residual, m.dropout_attention, m.dropout_feed_forward,
+                         m.lora.dropout};
   const auto drops = [&](double rate) {
     return dropout_threshold(static_cast<float>(rate < 0 ? m.dropout : rate)) > 0;
   };

@@ -46,7 +46,7 @@ class Run {
 
   const RunContext& run_;
   SignalWatch& signals_;
-  std::string init_;  // the checkpoint whose weights a new run has taken
+  CheckpointLease init_;  // the checkpoint that a new run adapts, until it is copied
   RunCheckpoints checkpoints_{run_};
   Validator validator_{run_, checkpoints_};
   Recovery recovery_{run_, checkpoints_, validator_};
@@ -56,21 +56,23 @@ void Run::take_initial_values() {
   const TrainConfig& t = run_.config().train;
   if (t.init.empty()) return;
   Trainer& trainer = run_.trainer;
-  const std::string from = initial_values_from(trainer.replica(), trainer.states().front(), t.init, run_.config().model,
-                                               run_.prepared.first_corpus());
+  CheckpointLease from = initial_values_from(trainer.replica(), trainer.states().front(), t.init, run_.config().model,
+                                             run_.prepared.first_corpus());
   trainer.begin_average();
-  init_ = from;
-  run_.log.message(fmt::format("starting with the parameters of {}", from));
+  run_.log.message(fmt::format("starting with the parameters of {}", from.folder));
+  if (run_.config().model.lora.on()) init_ = std::move(from);
 }
 
 // Copies the model to the run's folder, because checkpoints will contain only the adapters.
 void Run::keep_base_of_adapters() {
   const RunConfig& config = run_.config();
   AdapterState kept = all_or_none(run_.world(), [&] {
-    return run_.is_main_rank() ? keep_base(init_, config.train.output, config.model.lora.scale()) : AdapterState();
+    return run_.is_main_rank() ? keep_base(init_.folder, run_.checkpoints_folder(), config.model.lora.scale())
+                               : AdapterState();
   });
   kept.base = run_.world().broadcast_string(kept.base, /*root=*/0), kept.scale = config.model.lora.scale();
   run_.state.adapters = kept;
+  init_ = CheckpointLease();
 }
 
 void Run::start(const std::string& plan, const std::string& kept_gemms) {

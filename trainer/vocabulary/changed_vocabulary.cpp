@@ -2,7 +2,12 @@
 #include "trainer/vocabulary/changed_vocabulary.h"
 
 #include <cmath>
+#include <filesystem>
+#include <limits>
 
+#include "data/tokenizer.h"
+#include "model/transformer.h"
+#include "tensor/error.h"
 #include "tensor/ops.h"
 #include "trainer/checkpoint/model_checkpoint.h"
 #include "trainer/config/config_text.h"
@@ -80,9 +85,30 @@ void write_rows(const OldRows& old, const EntryOrigins& origins, const ModelChec
 
 }  // namespace
 
+void require_whole_model(const StoredModel& model, const RunConfig& config) {
+  ModelConfig m = config.model;
+  m.lora = {};  // merged
+  m.resolve(/*tp=*/1);
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
+  const Transformer declared(m, params, /*num_positions=*/1);
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const Param& p : params.params()) shapes[p.spec.name] = dims_of(p.spec.shape);
+  if (shapes != model.shapes())
+    fail(ErrorKind::checkpoint,
+         fmt::format("{}: its tensors are not those of the model in its {}", model.folder(), kConfigFile));
+  for (const auto& [file, size] : {std::pair("/tokenizer.model", m.target_vocabulary),
+                                   {"/source.model", m.source_vocabulary},
+                                   {"/target.model", m.target_vocabulary}})
+    if (std::filesystem::exists(model.folder() + file) && Tokenizer(model.folder() + file).size() != size)
+      fail(ErrorKind::checkpoint,
+           fmt::format("{}{} does not have the {} entries of the model", model.folder(), file, size));
+}
+
 std::string write_with_vocabulary(const StoredModel& model, RunConfig config, const ChangedVocabulary& vocabulary,
                                   const std::string& root) {
   config.model.lora = {};  // merged
+  config.data.train = config.data.valid = config.train.output = config.train.init = "";
+  config.stages.clear();
   config.model.source_vocabulary = std::ssize(vocabulary.source.of_entry);
   config.model.target_vocabulary = std::ssize(vocabulary.target.of_entry);
   ModelCheckpoint changed{.step = 0,

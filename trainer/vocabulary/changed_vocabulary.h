@@ -19,7 +19,12 @@ struct ChangedVocabulary {
   std::map<std::string, std::string> tokenizers;  // contents of tokenizer.model, or of source.model and target.model
 };
 
+// Throws an Error of kind checkpoint unless the tensors have the names and shapes that `config` describes, and the
+// tokenizers of the checkpoint the vocabularies' sizes.
+void require_whole_model(const StoredModel& model, const RunConfig& config);
+
 // Writes the model as a checkpoint under `root`, and returns its folder. `config` is the configuration of `model`.
+// The new one names no corpora and no run. REQUIRES: require_whole_model().
 std::string write_with_vocabulary(const StoredModel& model, RunConfig config, const ChangedVocabulary& vocabulary,
                                   const std::string& root);
 

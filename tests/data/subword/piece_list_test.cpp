@@ -54,6 +54,18 @@ TEST(PieceList, OfAnotherOrderSegmentsTextTheSameWay) {
   }
 }
 
+// Protocol Buffers join messages that occur several times, and SentencePiece tests a model with the samples in field 4.
+TEST(PieceList, KeepsSettingsInSeveralMessagesAndLeavesOutSamples) {
+  const TemporaryFolder folder;
+  const std::string theirs = testing::train_sentencepiece(folder, {{"self_test_sample_size", "3"}});
+  const std::string model = read_file(theirs) + std::string("\x12\x02\x38\x01", 4);  // trainer_spec {7: 1}
+  const PieceList list = read_pieces(model, theirs);
+  EXPECT_EQ(list.kind, PieceList::bpe);
+  EXPECT_EQ(read_pieces(with_pieces(model, list), theirs).kind, PieceList::bpe);
+  EXPECT_NO_THROW(require_sentencepiece(with_pieces(model, list), theirs));
+  EXPECT_NO_THROW(require_sentencepiece(without_normalization(model), theirs));
+}
+
 TEST(PieceList, NeverDividesTextIntoUnusedOrControlPieces) {
   const TemporaryFolder folder;
   for (const char* kind : {"bpe", "unigram"}) {

@@ -31,7 +31,7 @@ class Vocabulary : public ::testing::Test {
   static PieceList pieces() { return read_pieces(read_file(tokenizer()), "tokenizer"); }
 
   // A checkpoint with random weights and these files of tokenizers.
-  std::string saved(Tying tying, const std::map<std::string, std::string>& tokenizers) const {
+  std::string saved(Tying tying, const std::map<std::string, std::string>& tokenizers, int64_t step = 7) const {
     RunConfig c;
     c.model = {.width = kWidth, .heads = 2, .feed_forward = 8, .encoder_layers = 1, .decoder_layers = 1};
     c.model.bias_output = true, c.model.tying = tying;
@@ -49,10 +49,10 @@ class Vocabulary : public ::testing::Test {
     const auto alone = make_single_communicator();
     return save_checkpoint(
         ctx, folder_ / "run/checkpoints", Mesh(*alone, c.parallel),
-        {.step = 7,
+        {.step = step,
          .params = params,
          .buffers = {{"model", "", params.values()}},
-         .state = TrainState{.step = 7, .cursor = {.num_streams = 1, .streams = {{0, {}}}}}.to_json(),
+         .state = TrainState{.step = step, .cursor = {.num_streams = 1, .streams = {{0, {}}}}}.to_json(),
          .extras = {.config = to_cfg(c), .files = tokenizers}});
   }
   std::string saved() const { return saved(Tying::all, {{"tokenizer.model", read_file(tokenizer())}}); }
@@ -158,10 +158,37 @@ TEST_F(Vocabulary, OfOneSideChangesOnlyItsTable) {
     EXPECT_EQ(tensor(checkpoint(), name), tensor(before, name)) << name;
 }
 
+TEST_F(Vocabulary, OfAModelWithOtherTensorsIsRefused) {
+  const std::string folder = saved();
+  PieceList list = pieces();
+  list.pieces.resize(list.pieces.size() - 5);
+  list.entries = std::ssize(list.pieces);
+  saved(Tying::all, {{"tokenizer.model", with_pieces(read_file(tokenizer()), list)}}, 8);
+  expect_error(
+      [&] {
+        run_vocabulary({.args = {"--checkpoint", folder_ / "run/checkpoints/step-00000008", "--output", output(),
+                                 "--tag", "<2da>=</s>"}});
+      },
+      ErrorKind::checkpoint, {"tokenizer.model does not have the"});
+}
+
+TEST_F(Vocabulary, GrowsByTheTokenizerOfItsSide) {
+  const std::string model = read_file(tokenizer());
+  saved(Tying::none, {{"source.model", model}, {"target.model", model}});
+  std::filesystem::create_directory(folder_ / "other");
+  write_file_atomically(folder_ / "other/source.model", model);
+  write_file_atomically(folder_ / "other/target.model", read_file(grown_tokenizer()));
+  change({"--grow", folder_ / "other", "--side", "target"});
+  EXPECT_EQ(kept_config(checkpoint()).model.target_vocabulary, pieces().entries + 2);
+  EXPECT_EQ(kept_config(checkpoint()).model.source_vocabulary, pieces().entries);
+}
+
 TEST_F(Vocabulary, RefusesWhatItCannotDo) {
   saved();
   expect_refusal({}, "nothing to do: give --tokenizer, --grow, --prune or --tag");
   expect_refusal({"--tag", "<2da>"}, "--tag '<2da>' is not valid: give the new tag and an old one");
+  expect_refusal({"--tag", "<2da>,<2sv>=</s>"}, "give one new tag");
+  expect_refusal({"--tag", "<pad>=</s>"}, "give one new tag that is not <pad>");
   expect_refusal({"--tag", "<2da>=nothing"}, "the model's vocabulary has no entry 'nothing'");
   expect_refusal({"--grow", grown_tokenizer(), "--side", "source"}, "--side applies to models with two vocabularies");
 }
