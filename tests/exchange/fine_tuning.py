@@ -31,7 +31,7 @@ def without_dropout(model):  # nor whole layers that are dropped
 
 
 def tensors_of(checkpoint):
-    (folder,) = pathlib.Path(checkpoint).glob("**/step-*/model.safetensors")
+    (folder,) = pathlib.Path(checkpoint).glob("step-*/model.safetensors")
     return safetensors.torch.load_file(folder)
 
 

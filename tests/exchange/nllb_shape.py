@@ -118,11 +118,12 @@ def main():
     for number, (method, options) in enumerate(METHODS.items()):
         output, seconds, peak = run(
             weft, "train", "--config", folder / "imported/step-00000000/config.cfg",
-            f"--data.train={folder / 'packed'}", f"--train.init={folder / 'imported'}", f"--train.output={folder / f'run-{number}'}", "--train.steps=2",
+            f"--data.train={folder / 'packed'}", f"--train.init={folder / 'imported'}",
+            f"--train.output={folder / f'run-{number}'}", "--train.steps=2",
             "--train.precision=bf16", "--batch.rows=256", "--batch.blocks=1", "--train.tensorboard=false", *options)
         plan = re.search(r"  memory +([0-9.]+ [KMGi]+B) per rank", output)[1]
         losses = re.findall(r"step (\d)/2  loss ([0-9.]+)", output)
-        kept = sum(f.stat().st_size for f in (folder / f"run-{number}/checkpoints").rglob("*.safetensors")
+        kept = sum(f.stat().st_size for f in (folder / f"run-{number}/checkpoints").glob("step-*/*.safetensors")
                    if not f.parent.is_symlink())
         print(f"{method}: planned {plan}, peak {gib(peak)}, checkpoint {gib(kept)}, {seconds:.0f} s, losses {losses}",
               flush=True)
