@@ -119,7 +119,7 @@ TEST(Freeze, TakesGradientsAndMomentsFromThePlan) {
     c.train.freeze = patterns;
     c = resolved(c, 1);
     const auto group = make_planned_group(1);
-    return plan_tensors(c, TensorParallel(*group), test_device());
+    return plan_tensors(c, TensorParallel(*group), Device::cpu);
   };
   const MemoryPlan all = planned(""), part = planned("encoder.*,decoder.*");
   const auto few = [](size_t bytes) { return bytes / 3; };  // the tables
