@@ -13,7 +13,7 @@ namespace weft {
 
 // These ids are the same in all vocabularies, because SentencePiece is trained with them.
 struct SpecialIds {
-  static constexpr int32_t unk = 0, bos = 1, eos = 2;
+  static constexpr int32_t unk = 0, bos = 1, eos = 2, count = 3;
 };
 
 // Identifies a pair in the training stream, which yields each pair once per epoch of the pair's corpus.

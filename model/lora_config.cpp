@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "data/text/split.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -12,23 +13,10 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kParts = {"q", "k", "v", "out", "up", "down"};
 
-// Calls use(part) for each part of a list separated by commas.
-template <typename Use>
-void for_each_part(std::string_view list, const Use& use) {
-  while (true) {
-    const size_t comma = list.find(',');
-    use(list.substr(0, comma));
-    if (comma == std::string_view::npos) return;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 }  // namespace
 
 bool LoraConfig::targets_part(const std::string& part) const {
-  bool found = false;
-  for_each_part(targets, [&](std::string_view target) { found = found || target == part; });
-  return on() && found;
+  return on() && std::ranges::count(split_at_commas(targets), part) > 0;
 }
 
 void LoraConfig::check() const {
@@ -45,12 +33,11 @@ void LoraConfig::check() const {
     fail(ErrorKind::usage, fmt::format("lora.{} has no effect without lora.rank", alpha > 0     ? "alpha"
                                                                                   : dropout > 0 ? "dropout"
                                                                                                 : "targets"));
-  for_each_part(targets, [&](std::string_view target) {
-    if (std::ranges::find(kParts, target) == kParts.end())
-      fail(ErrorKind::usage, fmt::format("lora.targets = '{}' is not valid: give some of q,k,v,out,up,down, separated "
-                                         "by commas without spaces",
-                                         printable(targets)));
-  });
+  for (const std::string& target : split_at_commas(targets))
+    if (std::ranges::count(kParts, target) == 0)
+      fail(ErrorKind::usage,
+           fmt::format("lora.targets = '{}' is not valid: give some of q,k,v,out,up,down, separated by commas",
+                       printable(targets)));
 }
 
 }  // namespace weft

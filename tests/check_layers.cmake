@@ -13,7 +13,7 @@ set(may_model parallel tensor)
 set(may_parallel tensor)
 set(may_data tensor)
 set(may_tensor "")
-set(also_model data/batch.h)
+set(also_model data/batch.h data/text/split.h)
 
 # Subfolder, and the files of its folder that it may include besides its own (regular expression). Files
 # directly in a folder may include all its subfolders.

@@ -8,14 +8,13 @@
 #include <unordered_map>
 
 #include "data/atomic_file.h"
+#include "data/batch.h"
 #include "data/subword/piece_splitter.h"
 #include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {
 namespace {
-
-constexpr int64_t kSpecials = 3;
 
 std::unordered_map<std::string_view, int64_t> ids_of(const PieceList& list) {
   std::unordered_map<std::string_view, int64_t> ids;
@@ -70,7 +69,7 @@ std::vector<int64_t> old_pieces(const std::string& text, const std::vector<Piece
       fewest = std::move(parts);
   std::vector<int64_t> of;
   for (const std::string& part : fewest)
-    if (const auto found = ids.find(part); found != ids.end() && found->second >= kSpecials)
+    if (const auto found = ids.find(part); found != ids.end() && found->second >= SpecialIds::count)
       of.push_back(found->second);
   return of;
 }
@@ -82,22 +81,18 @@ PieceSplitter splitter_into_entries(const std::string& file) {
   return {without_normalization(with_pieces(model, list)), file};
 }
 
-const char* name_of(const PieceList& list) {
-  return list.kind == PieceList::bpe ? "a BPE" : list.kind == PieceList::unigram ? "a unigram" : nullptr;
-}
-const char* name_or(const PieceList& list, const char* other) {
-  const char* name = name_of(list);
-  return name == nullptr ? other : name;
+const char* kind_of(const PieceList& list) {
+  return list.kind == PieceList::bpe ? "a BPE" : list.kind == PieceList::unigram ? "a unigram" : "another kind of";
 }
 
 }  // namespace
 
 int64_t grow(PieceList& list, const PieceList& other, const std::string& file) {
-  if (list.kind != other.kind || name_of(list) == nullptr)
+  if (list.kind != other.kind || (list.kind != PieceList::bpe && list.kind != PieceList::unigram))
     fail(ErrorKind::usage,
          fmt::format("{} is {} model, but the model's tokenizer is {} model: both must be BPE models, "
                      "or both unigram models",
-                     file, name_or(other, "another kind of"), name_or(list, "another kind of")));
+                     file, kind_of(other), kind_of(list)));
   float lowest = 0;
   for (const Piece& piece : list.pieces)
     if (piece.type == Piece::normal) lowest = std::min(lowest, piece.score);
@@ -158,14 +153,14 @@ EntryOrigins origins_of(const PieceList& list, const std::vector<std::string>& o
     const auto copied = copies.find(piece.text);
     const auto same = ids.find(copied == copies.end() ? piece.text : copied->second);
     std::vector<int64_t> of;
-    if (id < kSpecials) {
+    if (id < SpecialIds::count) {
       of = {id};
     } else if (same != ids.end()) {
       of = {same->second};
     } else if (piece.type == Piece::normal || piece.type == Piece::user_defined) {
       of = old_pieces(piece.text, splitters, ids);
     }
-    ++(id < kSpecials || same != ids.end() ? origins.kept : of.empty() ? origins.unknown : origins.composed);
+    ++(id < SpecialIds::count || same != ids.end() ? origins.kept : of.empty() ? origins.unknown : origins.composed);
     origins.of_entry.push_back(std::move(of));
   }
   return origins;

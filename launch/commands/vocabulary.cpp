@@ -32,7 +32,8 @@ constexpr EnumNames<Sides, 3> enum_names(Sides) {
 
 struct VocabularyRequest {
   std::string checkpoint, output, tokenizer, source_tokenizer, target_tokenizer, grow;
-  std::vector<std::string> prune, tags;
+  std::vector<std::string> prune;
+  std::map<std::string, std::string> tags;  // new tags with the old entries whose rows they get
   Sides side = Sides::both;
   bool raw_weights = false;
 
@@ -52,71 +53,10 @@ void find_grown(VocabularyRequest& r) {
          fmt::format("--grow: {} and {} have different pieces: give one of these files", source, target));
 }
 
-bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
-  Options options(
-      "vocabulary --checkpoint PATH --output DIR [--tokenizer FILE] [--grow FILE] [--prune TEXT] [--tag NEW=OLD]\n\n"
-      "Gives a model another vocabulary, as a start for a new language or domain (docs/foreign-models.md). Entries "
-      "with\n"
-      "the same text keep their rows of the tables. A new entry gets the mean of the rows of its old pieces.\n\n"
-      "  weft vocabulary --checkpoint nllb --prune train.eng --prune train.deu --output small\n"
-      "  weft vocabulary --checkpoint runs/mine --grow packed/danish/tokenizer.model --output grown");
-  options.add("checkpoint", r.checkpoint, kCheckpointSentence);
-  add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  options.add("grow", r.grow,
-              "SentencePiece model whose pieces are added, or the folder of a corpus, run or checkpoint");
-  options.add("prune", r.prune,
-              "text; pieces that occur in no such text are removed, except single characters; may be repeated");
-  options.add("tag", r.tags, "tag to add, with the row of an old tag or piece: dan_Latn=nob_Latn; may be repeated");
-  options.add("side", r.side, "two vocabularies: the one that --grow, --prune and --tag change");
-  options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
-  options.add("output", r.output, "new or empty folder for the checkpoint");
-  if (!options.parse(args)) return false;
-  for (const char* name : {"checkpoint", "output"}) options.require(name);
-  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  find_grown(r);
-  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-  require(r.replaces() || r.edits(), ErrorKind::usage, "nothing to do: give --tokenizer, --grow, --prune or --tag");
-  require_new_folder(r.output);
-  return true;
-}
-
-// SentencePiece models with the same entries: a joint tokenizer, the tokenizer of one side, or those of both sides if
-// they share a vocabulary, and differ in their normalization.
-struct Models {
-  std::vector<std::string> names, files;  // {"tokenizer.model"}, {"runs/mine/.../tokenizer.model"}
-
-  static Models of_folder(const std::string& folder, std::vector<std::string> names) {
-    Models models{std::move(names), {}};
-    for (const std::string& name : models.names) models.files.push_back(folder + "/" + name);
-    return models;
-  }
-};
-
-struct Counts {
-  int64_t grown = 0, pruned = 0;
-};
-
-// Returns the pieces in the segmentations of the texts by any of the models.
-std::unordered_set<std::string> pieces_of_texts(const std::vector<std::string>& texts, const Models& models) {
-  std::unordered_set<std::string> pieces;
-  for (const std::string& file : models.files) {
-    const Tokenizer segmenter(file);
-    std::vector<bool> used(static_cast<size_t>(segmenter.size()));
-    for (const std::string& text : texts) {
-      TextReader lines(text);
-      std::string line;
-      while (lines.next(line))
-        for (const int32_t id : segmenter.encode(line)) used[static_cast<size_t>(id)] = true;
-    }
-    for (int32_t id = 0; id < segmenter.size(); ++id)
-      if (used[static_cast<size_t>(id)]) pieces.insert(segmenter.piece(id));
-  }
-  return pieces;
-}
-
-std::map<std::string, std::string> tags_to_copy(const VocabularyRequest& r) {
+// Returns the old entry of each new tag.
+std::map<std::string, std::string> parse_tags(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> copies;
-  for (const std::string& text : r.tags) {
+  for (const std::string& text : texts) {
     const size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
       fail(ErrorKind::usage, fmt::format("--tag '{}' is not valid: give the new tag and an old one, such as "
@@ -132,6 +72,71 @@ std::map<std::string, std::string> tags_to_copy(const VocabularyRequest& r) {
   return copies;
 }
 
+bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
+  std::vector<std::string> tags;
+  Options options(
+      "vocabulary --checkpoint PATH --output DIR [--tokenizer FILE] [--grow FILE] [--prune TEXT] [--tag NEW=OLD]\n\n"
+      "Gives a model another vocabulary, as a start for a new language or domain (docs/foreign-models.md).\n"
+      "Entries with the same text keep their rows of the tables. A new entry gets the mean of the rows of its old "
+      "pieces.\n\n"
+      "  weft vocabulary --checkpoint nllb --prune train.eng --prune train.deu --output small\n"
+      "  weft vocabulary --checkpoint runs/mine --grow packed/danish/tokenizer.model --output grown");
+  options.add("checkpoint", r.checkpoint, kCheckpointSentence);
+  add_tokenizer_options(options, r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  options.add("grow", r.grow,
+              "SentencePiece model whose pieces are added, or the folder of a corpus, run or checkpoint");
+  options.add("prune", r.prune,
+              "text; pieces that occur in no such text are removed, except single characters; may be repeated");
+  options.add("tag", tags, "tag to add, with the row of an old tag or piece: dan_Latn=nob_Latn; may be repeated");
+  options.add("side", r.side, "two vocabularies: the one that --grow, --prune and --tag change");
+  options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
+  options.add("output", r.output, "new or empty folder for the checkpoint");
+  if (!options.parse(args)) return false;
+  for (const char* name : {"checkpoint", "output"}) options.require(name);
+  r.tags = parse_tags(tags);
+  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  find_grown(r);
+  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  require(r.replaces() || r.edits(), ErrorKind::usage, "nothing to do: give --tokenizer, --grow, --prune or --tag");
+  require_new_folder(r.output);
+  return true;
+}
+
+// SentencePiece models with the same entries: a joint tokenizer, the tokenizer of one side, or those of both sides if
+// they share a vocabulary, and differ in their normalization.
+struct TokenizerFiles {
+  std::vector<std::string> names, files;  // {"tokenizer.model"}, {"runs/mine/.../tokenizer.model"}
+
+  static TokenizerFiles of_folder(const std::string& folder, std::vector<std::string> names) {
+    TokenizerFiles tokenizers{std::move(names), {}};
+    for (const std::string& name : tokenizers.names) tokenizers.files.push_back(folder + "/" + name);
+    return tokenizers;
+  }
+};
+
+struct Counts {
+  int64_t grown = 0, pruned = 0;
+};
+
+// Returns the pieces in the segmentations of the texts by any of the models.
+std::unordered_set<std::string> pieces_of_texts(const std::vector<std::string>& texts,
+                                                const TokenizerFiles& tokenizers) {
+  std::unordered_set<std::string> pieces;
+  for (const std::string& file : tokenizers.files) {
+    const Tokenizer segmenter(file);
+    std::vector<bool> used(static_cast<size_t>(segmenter.size()));
+    for (const std::string& text : texts) {
+      TextReader lines(text);
+      std::string line;
+      while (lines.next(line))
+        for (const int32_t id : segmenter.encode(line)) used[static_cast<size_t>(id)] = true;
+    }
+    for (int32_t id = 0; id < segmenter.size(); ++id)
+      if (used[static_cast<size_t>(id)]) pieces.insert(segmenter.piece(id));
+  }
+  return pieces;
+}
+
 int64_t padding_of(const Tokenizer& tokenizer, const PieceList& list) {
   for (int32_t id = 0; id < tokenizer.size(); ++id) {
     if (!tokenizer.is_padding(id)) continue;
@@ -141,36 +146,35 @@ int64_t padding_of(const Tokenizer& tokenizer, const PieceList& list) {
   return -1;
 }
 
-PieceList pieces_of(const Models& models) {
-  const PieceList list = read_pieces(read_file(models.files.front()), models.files.front());
+PieceList pieces_of(const TokenizerFiles& tokenizers) {
+  const PieceList list = read_pieces(read_file(tokenizers.files.front()), tokenizers.files.front());
   std::unordered_set<std::string_view> texts;
   for (const Piece& piece : list.pieces)
     if (!texts.insert(piece.text).second)
       fail(ErrorKind::data,
-           fmt::format("{} contains the piece '{}' twice", models.files.front(), printable(piece.text)));
-  for (const std::string& file : models.files) {
+           fmt::format("{} contains the piece '{}' twice", tokenizers.files.front(), printable(piece.text)));
+  for (const std::string& file : tokenizers.files) {
     const Tokenizer refuses_other_special_ids(file);
     if (read_pieces(read_file(file), file) != list)
       fail(ErrorKind::usage, fmt::format("{} and {} have different pieces, but the model has one vocabulary: replace "
                                          "both by one SentencePiece model with --tokenizer",
-                                         models.files.front(), file));
+                                         tokenizers.files.front(), file));
   }
   return list;
 }
 
-Counts edit(const VocabularyRequest& r, const Models& models, const Models& old, PieceList& list) {
+Counts edit(const VocabularyRequest& r, const TokenizerFiles& tokenizers, const TokenizerFiles& old, PieceList& list) {
   Counts counts;
-  if (!r.prune.empty()) counts.pruned = prune(list, pieces_of_texts(r.prune, models));
+  if (!r.prune.empty()) counts.pruned = prune(list, pieces_of_texts(r.prune, tokenizers));
   if (!r.grow.empty()) {
     const std::string grown = read_file(r.grow);
     require_sentencepiece(grown, r.grow);
     counts.grown = grow(list, read_pieces(grown, r.grow), r.grow);
   }
   const Tokenizer tokenizer(old.files.front());
-  for (const auto& [tag, like] : tags_to_copy(r)) {
+  for (const auto& [tag, like] : r.tags) {
     if (tokenizer.id_of(like) == SpecialIds::unk)
-      fail(ErrorKind::usage,
-           fmt::format("--tag {}={}: the model's vocabulary has no entry '{}'", tag, like, printable(like)));
+      fail(ErrorKind::usage, fmt::format("--tag {}: the model's vocabulary has no entry '{}'", tag, printable(like)));
     add_tag(list, tag);
   }
   return counts;
@@ -187,34 +191,34 @@ void print(const std::string& what, const Counts& counts, const EntryOrigins& no
   fmt::print("\n");
 }
 
-// Replaces `old` by `models`, which may be the same, edits them, and adds them to `vocabulary`.
-EntryOrigins change(const VocabularyRequest& r, bool edits, const Models& models, const Models& old,
+// Replaces `old` by `tokenizers`, which may be the same, edits them, and adds them to `vocabulary`.
+EntryOrigins change(const VocabularyRequest& r, bool edits, const TokenizerFiles& tokenizers, const TokenizerFiles& old,
                     ChangedVocabulary& vocabulary) {
   const int64_t before = read_pieces(read_file(old.files.front()), old.files.front()).entries;
-  PieceList list = pieces_of(models);
-  const Counts counts = edits ? edit(r, models, old, list) : Counts();
-  const auto copies = edits ? tags_to_copy(r) : std::map<std::string, std::string>();
+  PieceList list = pieces_of(tokenizers);
+  const Counts counts = edits ? edit(r, tokenizers, old, list) : Counts();
+  const auto copies = edits ? r.tags : std::map<std::string, std::string>();
   EntryOrigins origins = origins_of(list, old.files, copies);
-  for (size_t i = 0; i < models.names.size(); ++i) {
-    std::string model = read_file(models.files[i]);
-    if (edits) model = with_pieces(model, list, padding_of(Tokenizer(models.files[i]), list));
-    require_sentencepiece(model, models.files[i]);
-    vocabulary.tokenizers[models.names[i]] = std::move(model);
+  for (size_t i = 0; i < tokenizers.names.size(); ++i) {
+    std::string model = read_file(tokenizers.files[i]);
+    if (edits) model = with_pieces(model, list, padding_of(Tokenizer(tokenizers.files[i]), list));
+    require_sentencepiece(model, tokenizers.files[i]);
+    vocabulary.tokenizers[tokenizers.names[i]] = std::move(model);
   }
-  const std::string name = models.names.front();
-  print(models.names.size() == 1 && name != "tokenizer.model" ? name.substr(0, name.find('.')) : "vocabulary", counts,
-        origins, before);
+  const std::string name = tokenizers.names.front();
+  print(tokenizers.names.size() == 1 && name != "tokenizer.model" ? name.substr(0, name.find('.')) : "vocabulary",
+        counts, origins, before);
   return origins;
 }
 
-ChangedVocabulary one_vocabulary(const VocabularyRequest& r, const Models& old) {
+ChangedVocabulary one_vocabulary(const VocabularyRequest& r, const TokenizerFiles& old) {
   require(r.side == Sides::both, ErrorKind::usage, "--side applies to models with two vocabularies: leave it out");
-  Models models = old;
-  if (!r.tokenizer.empty()) models = {{"tokenizer.model"}, {r.tokenizer}};
+  TokenizerFiles tokenizers = old;
+  if (!r.tokenizer.empty()) tokenizers = {{"tokenizer.model"}, {r.tokenizer}};
   if (!r.source_tokenizer.empty())
-    models = {{"source.model", "target.model"}, {r.source_tokenizer, r.target_tokenizer}};
+    tokenizers = {{"source.model", "target.model"}, {r.source_tokenizer, r.target_tokenizer}};
   ChangedVocabulary vocabulary;
-  vocabulary.source = vocabulary.target = change(r, r.edits(), models, old, vocabulary);
+  vocabulary.source = vocabulary.target = change(r, r.edits(), tokenizers, old, vocabulary);
   return vocabulary;
 }
 
@@ -226,19 +230,20 @@ ChangedVocabulary two_vocabularies(const VocabularyRequest& r, const std::string
           "the model has two vocabularies: choose one with --side, and run the command twice to change both");
   ChangedVocabulary vocabulary;
   for (const Sides side : {Sides::source, Sides::target}) {
-    const Models old = Models::of_folder(folder, {name_of_enum(side) + std::string(".model")});
+    const TokenizerFiles old = TokenizerFiles::of_folder(folder, {name_of_enum(side) + std::string(".model")});
     const std::string& given = side == Sides::source ? r.source_tokenizer : r.target_tokenizer;
-    const Models models{old.names, {given.empty() ? old.files.front() : given}};
+    const TokenizerFiles tokenizers{old.names, {given.empty() ? old.files.front() : given}};
     (side == Sides::source ? vocabulary.source : vocabulary.target) =
-        change(r, r.edits() && r.side == side, models, old, vocabulary);
+        change(r, r.edits() && r.side == side, tokenizers, old, vocabulary);
   }
   return vocabulary;
 }
 
 ChangedVocabulary vocabulary_of(const VocabularyRequest& r, const std::string& folder, const ModelConfig& m) {
   if (std::filesystem::exists(folder + "/tokenizer.model"))
-    return one_vocabulary(r, Models::of_folder(folder, {"tokenizer.model"}));
-  if (m.tying == Tying::all) return one_vocabulary(r, Models::of_folder(folder, {"source.model", "target.model"}));
+    return one_vocabulary(r, TokenizerFiles::of_folder(folder, {"tokenizer.model"}));
+  if (m.tying == Tying::all)
+    return one_vocabulary(r, TokenizerFiles::of_folder(folder, {"source.model", "target.model"}));
   return two_vocabularies(r, folder);
 }
 

@@ -83,24 +83,6 @@ TEST_P(Freeze, ResumesOnOneRank) {
   expect_equal_to_rounding(train(frozen_corpus(), half), all, static_cast<size_t>(n));
 }
 
-// Weights of linear layers frozen, biases not: the sums over rows have kernels of their own.
-TEST(Freeze, TrainsBiasesAlone) {
-  for (const int tp : {1, 2}) {
-    const Part all{.tp = tp, .steps = 1, .clip_norm = 0};
-    Part biases = all;
-    biases.freeze = "*.weight";
-    const Trained after = train(frozen_corpus(), all), kept = train(frozen_corpus(), biases);
-    for (const auto& [name, values] : kept.params) {
-      if (is_frozen(name, biases.freeze)) continue;
-      for (size_t i = 0; i < values.size(); ++i) {
-        if (!is_key_bias(name, i, values.size())) {
-          EXPECT_NEAR(values[i], after.params.at(name)[i], 1e-6) << name;
-        }
-      }
-    }
-  }
-}
-
 TEST(Freeze, StoresNoMomentsOfFrozenParameters) {
   const TemporaryFolder folder;
   train(frozen_corpus(), {.steps = 1, .to = folder.path(), .freeze = "embedding.*", .ema = 0.9});

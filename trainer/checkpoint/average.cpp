@@ -23,7 +23,10 @@ void write_mean(const std::vector<StoredModel>& sources, const std::string& name
     const auto count = static_cast<size_t>(std::min(part, all - first));
     std::fill(sums.begin(), sums.end(), 0.0);
     for (const StoredModel& source : sources) {
-      source.read(name, first, static_cast<int64_t>(count), values.data());
+      if (at_once)
+        source.read(name, values.data());
+      else
+        source.read(name, first, static_cast<int64_t>(count), values.data());
       for (size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(values[i]);
     }
     for (size_t i = 0; i < count; ++i) values[i] = static_cast<float>(sums[i] / static_cast<double>(sources.size()));

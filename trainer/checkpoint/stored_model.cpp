@@ -146,12 +146,6 @@ void StoredModel::read(const std::string& name, float* values) const {
 }
 
 void StoredModel::read(const std::string& name, int64_t first, int64_t count, float* values) const {
-  if (adapts(name)) {
-    std::vector<float> all(static_cast<size_t>(numel(name)));
-    read(name, all.data());
-    std::copy_n(all.data() + first, count, values);
-    return;
-  }
   if (base_) return base_->read(name, first, count, values);
   const auto& [file, stored_name] = places_.at(name);
   file->read(stored_name, first, count, values);

@@ -44,8 +44,8 @@ class StoredModel {  // verifies all bytes that it reads
   std::vector<std::string> adapted() const;  // names of the weights that adapters change
   bool adapts(const std::string& name) const { return adapters_.contains(name); }
 
-  // Read a whole tensor, or `count` values from index `first`, which costs as much as the whole if adapts(name).
   void read(const std::string& name, float* values) const;
+  // Reads `count` values from index `first`. REQUIRES: !adapts(name).
   void read(const std::string& name, int64_t first, int64_t count, float* values) const;
   void require_same_model(const StoredModel& other) const;
 

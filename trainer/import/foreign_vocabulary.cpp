@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "data/batch.h"
 #include "data/subword/piece_list.h"
 #include "data/subword/piece_splitter.h"
 #include "tensor/error.h"
@@ -13,7 +14,6 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kSpecials = 3;
 constexpr float kLastScore = -1e9f;  // lower than any piece's, so that merging pieces to this one comes last
 
 // Our ids 0, 1 and 2. Weft never predicts its bos, so bos is the start token unless the decoder starts from eos.
@@ -59,7 +59,7 @@ class Pieces {
     const Piece named{.text = token.empty() ? fmt::format("<unnamed-{}>", row) : token};
     const auto typed = [&](Piece::Type type, float score = 0) { return Piece{named.text, score, type}; };
     if (id == 0) return typed(Piece::unknown);
-    if (id < kSpecials || row == v_.padding) return typed(Piece::control);
+    if (id < SpecialIds::count || row == v_.padding) return typed(Piece::control);
     const auto found = by_text_.find(token);
     if (found != by_text_.end() && found->second->type != Piece::unknown) return *found->second;
     return token.empty() || v_.tags[static_cast<size_t>(row)] ? typed(Piece::control)
@@ -93,7 +93,7 @@ ImportedVocabulary import_vocabulary(const ForeignVocabulary& v, std::string_vie
   int64_t padding = -1;
   for (const int64_t row : mine.rows) {
     const auto id = std::ssize(list.pieces);
-    if (id >= kSpecials && row == v.padding) padding = id;
+    if (id >= SpecialIds::count && row == v.padding) padding = id;
     list.pieces.push_back(pieces.of(id, row));
   }
   for (Piece& piece : pieces.not_in_vocabulary()) list.pieces.push_back(std::move(piece));

@@ -39,17 +39,18 @@ void check_length(const TrainConfig& t) {
   if (t.steps != 0) refuse("steps", t.steps, "epochs", t.epochs);
 }
 
+bool is_inside(const std::string& path, const std::string& folder) {  // or the folder itself
+  std::error_code none;
+  const auto real = [&](const std::string& p) { return std::filesystem::weakly_canonical(p + "/.", none); };
+  const auto from_folder = real(path).lexically_relative(real(folder));
+  return !from_folder.empty() && *from_folder.begin() != "..";
+}
+
 void check_adapters(const RunConfig& c) {
   if (!c.model.lora.on()) return;
   require(!c.train.init.empty(), ErrorKind::usage,
           "lora.rank trains only adapters of an existing model: name its checkpoint or run with train.init");
-  const auto inside = [&](const std::string& path) {
-    std::error_code none;
-    return std::filesystem::weakly_canonical(path, none)
-        .string()
-        .starts_with(std::filesystem::weakly_canonical(c.train.output, none).string() + "/");
-  };
-  if (c.train.fresh && (c.train.init == c.train.output || inside(c.train.init + "/")))
+  if (c.train.fresh && is_inside(c.train.init, c.train.output))
     fail(ErrorKind::usage, fmt::format("train.init = {} is in train.output, which train.fresh renames before adapters "
                                        "copy their model: give a different train.output",
                                        printable(c.train.init)));
