@@ -10,14 +10,26 @@
 
 namespace weft {
 
-double length_penalty(int64_t tokens, double alpha) {
-  return std::pow((5.0 + static_cast<double>(tokens)) / 6.0, alpha);
+double length_penalty(LengthPenalty kind, int64_t tokens, double alpha) {
+  const auto n = static_cast<double>(tokens);
+  return std::pow(kind == LengthPenalty::gnmt ? (5 + n) / 6 : n, alpha);
 }
 
 Beam::Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced)
     : options_(options), max_tokens_(max_tokens), forced_(forced), open_{Open{}} {}
 
-int64_t Beam::places() const { return options_.beam - static_cast<int64_t>(finished_.size()); }
+// One of a hypothesis's continuations can be its end, which takes no place from the others in a beam of fixed width.
+int64_t continuations_per_hypothesis(const BeamOptions& options) {
+  return options.beam + (options.kind == BeamKind::shrinking ? 0 : 1);
+}
+
+double Beam::penalty(int64_t tokens) const {
+  const bool counts_prefix = options_.length_penalty_kind == LengthPenalty::power;
+  return length_penalty(options_.length_penalty_kind, counts_prefix ? tokens : tokens - forced_,
+                        options_.length_penalty);
+}
+
+int64_t Beam::places() const { return options_.beam - (shrinks() ? std::ssize(finished_) : 0); }
 
 void Beam::finish(const Continuation& c) {
   const Open& parent = open_[static_cast<size_t>(c.parent)];
@@ -25,16 +37,18 @@ void Beam::finish(const Continuation& c) {
   for (int64_t i = parent.last; i >= 0; i = predicted_[static_cast<size_t>(i)].before)
     h.log_probs.push_back(predicted_[static_cast<size_t>(i)].log_prob);
   std::ranges::reverse(h.log_probs);
-  h.score = h.log_prob / length_penalty(num_tokens_ + 1 - forced_, options_.length_penalty);
+  h.score = h.log_prob / penalty(num_tokens_ + 1);
   const auto worse = [&](const Hypothesis& other) { return other.score < h.score; };  // equal scores keep their order
   finished_.insert(std::find_if(finished_.begin(), finished_.end(), worse), std::move(h));
+  if (std::ssize(finished_) > options_.beam) finished_.pop_back();
 }
 
 std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
   const auto better = [](const Continuation& a, const Continuation& b) {
     return std::tuple(-a.log_prob, a.parent, a.id) < std::tuple(-b.log_prob, b.parent, b.id);
   };
-  const size_t taken = std::min(all.size(), static_cast<size_t>(places()));
+  const auto width = static_cast<size_t>(places());
+  const size_t taken = std::min(all.size(), shrinks() ? width : 2 * width);  // at most `width` of them are ends
   std::partial_sort(all.begin(), all.begin() + static_cast<int64_t>(taken), all.end(), better);
 
   std::vector<Open> next;
@@ -44,9 +58,10 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
     const Continuation& c = all[i];
     assert(!must_end() || c.id == SpecialIds::eos);
     if (c.id == SpecialIds::eos) {
-      finish(c);
+      if (i < width) finish(c);
       continue;
     }
+    if (next.size() == width) break;
     const Open& parent = open_[static_cast<size_t>(c.parent)];
     if (!is_forced()) predicted_.push_back({.before = parent.last, .log_prob = c.last});
     const int64_t last = std::ssize(predicted_) - 1;
@@ -70,11 +85,14 @@ std::vector<Beam::SlotCopy> Beam::advance(std::vector<Continuation> all) {
 
 bool Beam::done() const {
   if (open_.empty()) return true;
+  if (!shrinks()) {
+    if (std::ssize(finished_) < options_.beam) return false;
+    return options_.kind == BeamKind::first || finished_.back().score >= open_.front().log_prob / penalty(num_tokens_);
+  }
   const auto wanted = static_cast<size_t>(std::min(options_.nbest, options_.beam));
   if (finished_.size() < wanted) return false;
   const int64_t tokens = options_.length_penalty >= 0 ? max_tokens_ + 1 : num_tokens_ + 1;
-  const double reachable = open_.front().log_prob / length_penalty(tokens - forced_, options_.length_penalty);
-  return finished_[wanted - 1].score >= reachable;
+  return finished_[wanted - 1].score >= open_.front().log_prob / penalty(tokens);
 }
 
 std::vector<Hypothesis> Beam::best() const {

@@ -43,7 +43,7 @@ BeamSearch::BeamSearch(Context& ctx, const Transformer& model, const TensorParal
                 .cache_rows = num_groups_ * options.beam * rows_per_slot_,
                 .windows = kNumWindows,
                 .window_rows = std::min(kWindowRows, model.max_positions()),
-                .candidates = options.beam},
+                .candidates = continuations_per_hypothesis(options)},
                rules_) {}
 
 class BeamSearch::Run {

@@ -11,6 +11,7 @@
 #include "data/batch_config.h"
 #include "data/text/split.h"
 #include "model/config.h"
+#include "model/decoding/beam.h"
 #include "model/loss_options.h"
 #include "model/parameters/frozen_names.h"
 #include "parallel/mesh.h"
@@ -222,9 +223,20 @@ struct TrainConfig {
   }
 };
 
+inline constexpr const char* kBeamKindHelp =
+    "shrinking: finished hypotheses keep their place, as in Marian; fixed: they leave it to others, as in "
+    "transformers; "
+    "first: as fixed, but the search ends when `beam` are finished, as in fairseq";
+inline constexpr const char* kLengthPenaltyHelp =
+    "by which a log probability is divided: gnmt = ((5 + length) / 6)^alpha; power = length^alpha, as in Marian, "
+    "fairseq, "
+    "transformers and CTranslate2";
+
 struct DecodeConfig {
   int64_t beam = 5;
+  BeamKind beam_kind = BeamKind::shrinking;
   double length_penalty = 0.6;
+  LengthPenalty length_penalty_kind = LengthPenalty::gnmt;
   double max_length_factor = 2.0;
   int64_t max_length_extra = 10;
   int64_t min_length = 1;
@@ -234,7 +246,9 @@ struct DecodeConfig {
   template <typename V>
   void fields(V& v) {
     v("beam", beam, "beam size, the number of hypotheses kept per sentence; 1 = greedy");
-    v("length_penalty", length_penalty, "alpha of the length penalty ((5 + length) / 6)^alpha, as in GNMT; 0 = none");
+    v("beam_kind", beam_kind, kBeamKindHelp);
+    v("length_penalty", length_penalty, "alpha of the length penalty; 0 = none");
+    v("length_penalty_kind", length_penalty_kind, kLengthPenaltyHelp);
     v("max_length_factor", max_length_factor, "max tokens of a translation: factor * source tokens + max_length_extra");
     v("max_length_extra", max_length_extra, "number of tokens added to max_length_factor * source tokens");
     v("min_length", min_length, "min tokens of a translation, without tags and eos; empty lines stay empty");

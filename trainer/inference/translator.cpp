@@ -118,7 +118,11 @@ BeamOptions beam_options(const DecodeConfig& c) {
     fail(ErrorKind::usage, fmt::format("max_length_factor = {} and max_length_extra = {} must both be at least 0",
                                        c.max_length_factor, c.max_length_extra));
   if (c.min_length < 0) fail(ErrorKind::usage, fmt::format("min_length = {} must be at least 0", c.min_length));
-  return {.beam = c.beam, .length_penalty = c.length_penalty, .nbest = c.nbest};
+  return {.beam = c.beam,
+          .kind = c.beam_kind,
+          .length_penalty_kind = c.length_penalty_kind,
+          .length_penalty = c.length_penalty,
+          .nbest = c.nbest};
 }
 
 Translator::Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target,
@@ -143,7 +147,7 @@ bool Translator::has_text(const TranslationInput& input) const {
 }
 
 double Translator::score_of(double log_prob, int64_t tokens) const {
-  return log_prob / length_penalty(tokens, config_.length_penalty);
+  return log_prob / length_penalty(config_.length_penalty_kind, tokens, config_.length_penalty);
 }
 
 int64_t Translator::max_tokens(const TranslationInput& input) const {

@@ -14,11 +14,13 @@ namespace {
 constexpr int32_t kEnd = SpecialIds::eos;
 using Tokens = std::vector<int32_t>;
 
-TEST(LengthPenalty, IsGnmts) {
-  EXPECT_DOUBLE_EQ(length_penalty(1, 0.6), 1.0);
-  EXPECT_DOUBLE_EQ(length_penalty(7, 1.0), 2.0);
-  EXPECT_DOUBLE_EQ(length_penalty(19, 0.5), 2.0);
-  EXPECT_DOUBLE_EQ(length_penalty(100, 0.0), 1.0);
+TEST(LengthPenalty, IsGnmtsOrAPowerOfTheLength) {
+  const auto gnmt = [](int64_t tokens, double alpha) { return length_penalty(LengthPenalty::gnmt, tokens, alpha); };
+  EXPECT_DOUBLE_EQ(gnmt(1, 0.6), 1.0);
+  EXPECT_DOUBLE_EQ(gnmt(7, 1.0), 2.0);
+  EXPECT_DOUBLE_EQ(gnmt(19, 0.5), 2.0);
+  EXPECT_DOUBLE_EQ(gnmt(100, 0.0), 1.0);
+  EXPECT_DOUBLE_EQ(length_penalty(LengthPenalty::power, 9, 0.5), 3.0);
 }
 
 TEST(Beam, OfOneTakesTheBestPieceUntilItIsTheEnd) {
@@ -83,6 +85,44 @@ TEST(Beam, ContinuesWhileAnOpenHypothesisCanStillWin) {
   Beam without_penalty({.beam = 2, .length_penalty = 0}, 10);
   without_penalty.advance({{0, kEnd, -1.0}, {0, 5, -1.5}});
   EXPECT_TRUE(without_penalty.done());
+}
+
+// Continuations: {parent, id, log probability of all tokens}.
+TEST(Beam, OfFixedWidthReplacesFinishedHypotheses) {
+  const BeamOptions options{.beam = 2, .kind = BeamKind::fixed, .length_penalty = 0, .nbest = 2};
+  EXPECT_EQ(continuations_per_hypothesis(options), 3);
+  Beam beam(options, 10);
+  beam.advance({{0, kEnd, -1.0}, {0, 5, -1.5}, {0, 6, -1.6}});
+  EXPECT_EQ(beam.places(), 2);
+  ASSERT_EQ(beam.open().size(), 2u);
+  EXPECT_FALSE(beam.done());
+  beam.advance({{0, 7, -1.7}, {1, 7, -1.8}, {1, kEnd, -1.9}, {0, kEnd, -2.0}});
+  EXPECT_FALSE(beam.done());  // the ends are not among the best two, so only one hypothesis is finished
+  beam.advance({{0, kEnd, -1.8}, {1, 7, -2.5}, {0, 7, -2.6}});
+  EXPECT_TRUE(beam.done());  // the best open one has -2.5
+  ASSERT_EQ(beam.best().size(), 2u);
+  EXPECT_EQ(beam.best()[0].tokens, Tokens{});
+  EXPECT_EQ(beam.best()[1].tokens, (Tokens{5, 7}));
+}
+
+TEST(Beam, OfFixedWidthEndsWhenTheBestOpenHypothesisLooksWorseOrTheFirstAreFinished) {
+  for (const BeamKind kind : {BeamKind::fixed, BeamKind::first}) {
+    Beam beam({.beam = 2, .kind = kind, .length_penalty_kind = LengthPenalty::power, .length_penalty = 1}, 10);
+    beam.advance({{0, kEnd, -1.0}, {0, 5, -1.1}, {0, 6, -1.2}});
+    beam.advance({{0, 7, -1.8}, {0, kEnd, -1.9}, {1, 7, -2.0}});
+    EXPECT_EQ(beam.done(), kind == BeamKind::first);  // -1.8 / 2 beats -1
+    beam.advance({{0, 7, -3.1}, {1, 7, -3.2}});
+    EXPECT_TRUE(beam.done());  // -3.1 / 3 does not
+    EXPECT_DOUBLE_EQ(beam.best()[0].score, -1.9 / 2);
+  }
+}
+
+TEST(Beam, CountsAForcedPrefixInAPowerOfTheLength) {
+  Beam beam({.beam = 1, .length_penalty_kind = LengthPenalty::power, .length_penalty = 1}, /*max_tokens=*/3,
+            /*forced=*/1);
+  beam.advance({{0, 7, 0.0}});
+  beam.advance({{0, kEnd, -1.0, -1.0}});
+  EXPECT_DOUBLE_EQ(beam.best()[0].score, -0.5);
 }
 
 TEST(Beam, MustEndAtItsMaximumLength) {
