@@ -25,14 +25,6 @@ namespace {
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // as in the public safetensors library
 constexpr uint64_t kLengthBytes = 8;
 
-uint64_t bytes_per_element(const std::string& dtype) {  // 0: unknown
-  static const std::map<std::string, uint64_t> kSizes = {
-      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
-      {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}};
-  const auto it = kSizes.find(dtype);
-  return it == kSizes.end() ? 0 : it->second;
-}
-
 // Reads a tensor's entry in the header and checks each field.
 class EntryReader {
  public:
@@ -45,7 +37,7 @@ class EntryReader {
     SafetensorsEntry entry;
     if (!line["dtype"].is_string()) refuse("dtype is not a string");
     entry.dtype = line["dtype"].get<std::string>();
-    const uint64_t bytes = shape_bytes(line["shape"], bytes_per_element(entry.dtype), entry);
+    const uint64_t bytes = shape_bytes(line["shape"], bytes_of_dtype(entry.dtype), entry);
     const json& offsets = line["data_offsets"];
     if (!offsets.is_array() || offsets.size() != 2) refuse("data_offsets is not a pair of numbers");
     entry.begin = count(offsets[0], "data_offsets");
@@ -121,6 +113,14 @@ float widened_f16(uint16_t x) {  // 1 sign bit, 5 exponent bits, 10 fraction bit
 
 }  // namespace
 
+uint64_t bytes_of_dtype(const std::string& dtype) {
+  static const std::map<std::string, uint64_t> kSizes = {
+      {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"U16", 2}, {"I16", 2}, {"F16", 2},
+      {"BF16", 2}, {"U32", 4}, {"I32", 4}, {"F32", 4},     {"U64", 8},     {"I64", 8}, {"F64", 8}};
+  const auto it = kSizes.find(dtype);
+  return it == kSizes.end() ? 0 : it->second;
+}
+
 std::string str(const std::vector<int64_t>& shape) { return printable(fmt::format("[{}]", fmt::join(shape, ", "))); }
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path,
@@ -169,19 +169,20 @@ SafetensorsEntries parse_safetensors_header(const std::string& header, uint64_t 
   return entries;
 }
 
-SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expected) : file_(path) {
-  if (expected) file_.verify(*expected);
-  if (file_.size() < kLengthBytes)
-    fail(ErrorKind::checkpoint, fmt::format("{} is too short for a safetensors file: {} bytes", path, file_.size()));
+SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expected)
+    : file_(std::make_shared<const CheckedReader>(path)) {
+  if (expected) file_->verify(*expected);
+  if (file_->size() < kLengthBytes)
+    fail(ErrorKind::checkpoint, fmt::format("{} is too short for a safetensors file: {} bytes", path, file_->size()));
   uint64_t length = 0;
-  file_.read(0, &length, kLengthBytes);
-  if (length > kMaxHeaderBytes || length > file_.size() - kLengthBytes)
+  file_->read(0, &length, kLengthBytes);
+  if (length > kMaxHeaderBytes || length > file_->size() - kLengthBytes)
     fail(ErrorKind::checkpoint, fmt::format("{}: header length {} exceeds the file's {} bytes or the limit of {} bytes",
-                                            path, length, file_.size(), kMaxHeaderBytes));
+                                            path, length, file_->size(), kMaxHeaderBytes));
   std::string header(length, '\0');
-  file_.read(kLengthBytes, header.data(), length);
+  file_->read(kLengthBytes, header.data(), length);
   data_begin_ = kLengthBytes + length;
-  entries_ = parse_safetensors_header(header, file_.size() - data_begin_, path);
+  entries_ = parse_safetensors_header(header, file_->size() - data_begin_, path);
 }
 
 const SafetensorsEntry& SafetensorsFile::entry(const std::string& name) const {
@@ -197,18 +198,21 @@ void SafetensorsFile::read(const std::string& name, float* out) const {
 
 void SafetensorsFile::read(const std::string& name, int64_t first, int64_t count, float* out) const {
   const SafetensorsEntry& e = entry(name);
-  const bool is_wide = e.dtype == "F32";
-  if (!is_wide && e.dtype != "F16" && e.dtype != "BF16")
+  const uint64_t size = bytes_of_dtype(e.dtype), begin = e.begin + static_cast<uint64_t>(first) * size;
+  require(first >= 0 && count >= 0 && begin + static_cast<uint64_t>(count) * size <= e.end, ErrorKind::internal,
+          "a read past the end of a tensor");
+  read_floats(*file_, {.tensor = name, .dtype = e.dtype}, data_begin_ + begin, count, out);
+}
+
+void read_floats(const CheckedReader& file, const FloatTensor& which, uint64_t offset, int64_t count, float* out) {
+  if (which.dtype == "F32") return file.read(offset, out, static_cast<uint64_t>(count) * sizeof(float));
+  if (which.dtype != "F16" && which.dtype != "BF16")
     fail(ErrorKind::checkpoint,
-         fmt::format("{}: tensor '{}' has dtype {}, but only F32, F16 and BF16 can be loaded: save it as F32", path(),
-                     printable(name), e.dtype));
-  const uint64_t size = is_wide ? sizeof(float) : sizeof(uint16_t), bytes = static_cast<uint64_t>(count) * size;
-  const uint64_t begin = e.begin + static_cast<uint64_t>(first) * size;
-  require(first >= 0 && count >= 0 && begin + bytes <= e.end, ErrorKind::internal, "a read past the end of a tensor");
-  if (is_wide) return file_.read(data_begin_ + begin, out, bytes);
+         fmt::format("{}: tensor '{}' has dtype {}, but only F32, F16 and BF16 can be loaded: save it as F32",
+                     file.path(), printable(which.tensor), printable(which.dtype)));
   std::vector<uint16_t> narrow(static_cast<size_t>(count));
-  file_.read(data_begin_ + begin, narrow.data(), bytes);
-  std::transform(narrow.begin(), narrow.end(), out, e.dtype == "F16" ? widened_f16 : widened_bf16);
+  file.read(offset, narrow.data(), narrow.size() * sizeof(uint16_t));
+  std::transform(narrow.begin(), narrow.end(), out, which.dtype == "F16" ? widened_f16 : widened_bf16);
 }
 
 }  // namespace weft

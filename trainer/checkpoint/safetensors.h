@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct SafetensorsEntry {
 };
 
 std::string str(const std::vector<int64_t>& shape);  // "[3, 8]"
+uint64_t bytes_of_dtype(const std::string& dtype);   // 0: unknown
+
+struct FloatTensor {
+  const std::string &tensor, &dtype;  // the name is for messages
+};
+// Reads `count` f32 values from byte `offset` of `file`. F16 and BF16 are widened exactly, other types are refused.
+void read_floats(const CheckedReader& file, const FloatTensor& which, uint64_t offset, int64_t count, float* out);
 
 class SafetensorsWriter {  // writes F32 tensors in byte order of their names
  public:
@@ -44,16 +52,18 @@ class SafetensorsFile {
   // If `expected` is given, verifies the file's digest before parsing the header.
   explicit SafetensorsFile(const std::string& path, const FileDigest* expected = nullptr);
 
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return file_->path(); }
   const SafetensorsEntries& entries() const { return entries_; }
-  // Write f32 values to `out`, and widen F16 and BF16 exactly: the whole tensor, or `count` values from index `first`.
+  std::shared_ptr<const CheckedReader> file() const { return file_; }
+  uint64_t data_begin() const { return data_begin_; }  // byte at which the offsets of the entries begin
+  // Write f32 values to `out` as read_floats() does: the whole tensor, or `count` values from index `first`.
   void read(const std::string& name, float* out) const;
   void read(const std::string& name, int64_t first, int64_t count, float* out) const;
 
  private:
   const SafetensorsEntry& entry(const std::string& name) const;
 
-  CheckedReader file_;
+  std::shared_ptr<const CheckedReader> file_;
   uint64_t data_begin_ = 0;
   SafetensorsEntries entries_;
 };

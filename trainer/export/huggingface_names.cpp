@@ -6,13 +6,13 @@
 namespace weft {
 namespace {
 
-using Form = HuggingFaceName::Form;
+using Form = ForeignTensor::Form;
 
 class TensorNames {
  public:
   explicit TensorNames(const ModelConfig& config) : config_(config), D_(config.width) {}
 
-  std::vector<HuggingFaceName> build() {
+  std::vector<ForeignTensor> build() {
     add_tables();
     for (const bool decoder : {false, true}) {
       const std::string side = decoder ? "decoder" : "encoder", ours = decoder ? "target" : "source";
@@ -79,11 +79,11 @@ class TensorNames {
 
   const ModelConfig& config_;
   int64_t D_;
-  std::vector<HuggingFaceName> names_;
+  std::vector<ForeignTensor> names_;
 };
 
 }  // namespace
 
-std::vector<HuggingFaceName> huggingface_names(const ModelConfig& config) { return TensorNames(config).build(); }
+std::vector<ForeignTensor> huggingface_names(const ModelConfig& config) { return TensorNames(config).build(); }
 
 }  // namespace weft

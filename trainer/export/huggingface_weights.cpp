@@ -69,8 +69,8 @@ class OrderedValues {
   std::vector<int64_t> order_;  // for each exported column, its index in Weft's tensors
 };
 
-MakeValues exported_values(std::shared_ptr<const OrderedValues> v, const HuggingFaceName& n) {
-  using Form = HuggingFaceName::Form;
+MakeValues exported_values(std::shared_ptr<const OrderedValues> v, const ForeignTensor& n) {
+  using Form = ForeignTensor::Form;
   switch (n.form) {
     case Form::source_table:
     case Form::target_table:
@@ -95,10 +95,10 @@ int64_t padding_id(const ExportedModel& model) {
 }
 
 std::map<std::string, HuggingFaceTensor> huggingface_tensors(const ExportedModel& model) {
-  using Form = HuggingFaceName::Form;
+  using Form = ForeignTensor::Form;
   const auto values = std::make_shared<const OrderedValues>(model);
   std::map<std::string, HuggingFaceTensor> tensors;
-  for (HuggingFaceName& n : huggingface_names(model.config)) {
+  for (ForeignTensor& n : huggingface_names(model.config)) {
     std::vector<int64_t> shape = n.shape;
     if (n.form == Form::source_table || n.form == Form::target_table) ++shape[0];
     if (n.form == Form::output_bias) ++shape[1];

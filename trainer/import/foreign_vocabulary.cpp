@@ -10,19 +10,21 @@
 #include "data/subword/piece_list.h"
 #include "data/subword/piece_splitter.h"
 #include "tensor/error.h"
+#include "trainer/import/foreign_model.h"
 
 namespace weft {
 namespace {
 
 constexpr float kLastScore = -1e9f;  // lower than any piece's, so that merging pieces to this one comes last
 
-// Our ids 0, 1 and 2. Weft never predicts its bos, so bos is the start token unless the decoder starts from eos.
+// Our ids 0, 1 and 2. Weft never predicts its bos, so bos is the start token unless the decoder starts from eos. If the
+// decoder starts from zeros and there is no bos, it is a new row.
 std::vector<int64_t> special_rows(const ForeignVocabulary& v, const std::string& file) {
-  const bool starts_from_bos = v.start != v.eos && (v.has_padding_row || v.start != v.padding);
+  const bool starts_from_bos = v.start >= 0 && v.start != v.eos && (v.has_padding_row || v.start != v.padding);
   const int64_t bos = starts_from_bos ? v.start : v.bos >= 0 && v.bos != v.eos ? v.bos : v.padding;
   const auto size = std::ssize(v.tokens);
   for (const auto& [name, id] : {std::pair("unknown", v.unknown), {"begin of sentence", bos}, {"eos", v.eos}})
-    if (id < 0 || id >= size)
+    if ((id < 0 || id >= size) && (v.start >= 0 || id != bos || id != ForeignModel::kNewRow))
       fail(ErrorKind::checkpoint, fmt::format("{}: the vocabulary has no entry for {}", file, name));
   if (v.unknown == bos || v.unknown == v.eos || bos == v.eos)
     fail(ErrorKind::checkpoint,
@@ -35,7 +37,8 @@ std::vector<int64_t> special_rows(const ForeignVocabulary& v, const std::string&
 std::vector<int64_t> rows_of(const ForeignVocabulary& v, const std::string& file) {
   std::vector<int64_t> rows = special_rows(v, file);
   std::vector<bool> is_placed(v.tokens.size());
-  for (const int64_t row : rows) is_placed[static_cast<size_t>(row)] = true;
+  for (const int64_t row : rows)
+    if (row != ForeignModel::kNewRow) is_placed[static_cast<size_t>(row)] = true;
   for (int64_t row = 0; row < std::ssize(v.tokens); ++row)
     if (!is_placed[static_cast<size_t>(row)] && (v.has_padding_row || row != v.padding)) rows.push_back(row);
   return rows;
@@ -55,7 +58,7 @@ class Pieces {
   }
 
   Piece of(int64_t id, int64_t row) const {
-    const std::string& token = v_.tokens[static_cast<size_t>(row)];
+    const std::string token = row == ForeignModel::kNewRow ? "<s>" : v_.tokens[static_cast<size_t>(row)];
     const Piece named{.text = token.empty() ? fmt::format("<unnamed-{}>", row) : token};
     const auto typed = [&](Piece::Type type, float score = 0) { return Piece{named.text, score, type}; };
     if (id == 0) return typed(Piece::unknown);

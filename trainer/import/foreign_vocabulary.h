@@ -20,15 +20,19 @@ struct ForeignVocabulary {
   std::vector<std::string> tokens;  // by their ids; "": an id without a name
   std::vector<bool> tags;           // by the same ids: whether a token is a tag, unless it is a piece of the model
   int64_t unknown = -1, eos = -1;
-  int64_t start = -1;           // the decoder's first input
+  int64_t start = -1;           // the decoder's first input; -1: zeros
   int64_t bos = -1;             // -1: there is none
   int64_t padding = -1;         // the same
   bool has_padding_row = true;  // false: leave padding out, because its probability is 0
 };
 
 struct ImportedVocabulary {
-  std::vector<int64_t> rows;  // for each of our ids, the foreign id
+  std::vector<int64_t> rows;  // for each of our ids, the foreign id, or ForeignModel::kNewRow
   std::string tokenizer;      // SentencePiece model in our order
+};
+
+struct ImportedVocabularies {
+  ImportedVocabulary source, target;  // equal if one tokenizer serves both sides
 };
 
 // `sentencepiece` is the content of `file`. Throws an Error of kind checkpoint or data that names `file`.

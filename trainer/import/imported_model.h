@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/config/run_config.h"
+#include "trainer/import/foreign_vocabulary.h"
 
 namespace weft {
 
@@ -15,9 +16,17 @@ struct ImportedModel {
   std::function<void(const std::string& name, float* values)> read;  // reads a parameter; throws an Error
 };
 
+// Return the configuration with the sizes of the vocabularies, resolved for one rank, and the files of tokenizers.
+RunConfig imported_config(RunConfig config, const ImportedVocabularies& vocabularies);
+std::map<std::string, std::string> tokenizers_of(const ImportedVocabularies& vocabularies);
+
 // Imports a folder of transformers (docs/foreign-models.md). Throws an Error of kind checkpoint or data that names
 // file and cause if the folder is damaged or the model is not supported. Checks all names and shapes, but reads the
 // values later.
 ImportedModel import_huggingface(const std::string& folder);
+
+// Imports a model of Marian (docs/foreign-models.md): a .npz or .bin file, or the folder that contains it. Errors are
+// as above.
+ImportedModel import_marian(const std::string& from);
 
 }  // namespace weft

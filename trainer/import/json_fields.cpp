@@ -1,6 +1,7 @@
 // trainer/import/json_fields.cpp: checks the type of each value that is read.
 #include "trainer/import/json_fields.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "data/atomic_file.h"
@@ -40,6 +41,22 @@ std::string JsonFields::text(const char* key, const std::string& otherwise) cons
   if (!has(key)) return otherwise;
   if (!json_[key].is_string()) refuse_type(key, "a text");
   return json_[key].get<std::string>();
+}
+
+std::vector<int64_t> JsonFields::wholes(const char* key) const {
+  if (!has(key)) refuse(fmt::format("{} is missing", key));
+  const nlohmann::json& list = json_[key];
+  if (!list.is_array() || !std::ranges::all_of(list, [](const auto& v) { return v.is_number_integer(); }))
+    refuse_type(key, "a list of whole numbers");
+  return list.get<std::vector<int64_t>>();
+}
+
+std::vector<std::string> JsonFields::texts(const char* key) const {
+  if (!has(key)) return {};
+  const nlohmann::json& list = json_[key];
+  if (!list.is_array() || !std::ranges::all_of(list, [](const auto& v) { return v.is_string(); }))
+    refuse_type(key, "a list of texts");
+  return list.get<std::vector<std::string>>();
 }
 
 void JsonFields::refuse(const std::string& why) const {

@@ -1,4 +1,4 @@
-// trainer/import/json_fields.h: reads the values of an untrusted JSON object, with one-line errors.
+// trainer/import/json_fields.h: reads the values of an untrusted JSON object, or YAML mapping, with one-line errors.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@ namespace weft {
 class JsonFields {  // an error is of kind checkpoint: "FILE: KEY is VALUE, not a whole number"
  public:
   explicit JsonFields(const std::string& path);  // reads the file; {} if it does not exist
+  JsonFields(const std::string& path, nlohmann::json object) : path_(path), exists_(true), json_(std::move(object)) {}
   bool exists() const { return exists_; }
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
   const nlohmann::json& operator[](const char* key) const { return json_[key]; }  // REQUIRES: has(key)
@@ -22,6 +23,8 @@ class JsonFields {  // an error is of kind checkpoint: "FILE: KEY is VALUE, not 
   bool truth(const char* key, bool otherwise) const;
   std::string text(const char* key, const std::string& otherwise) const;
   int64_t whole(const char* key) const;  // the key must be present
+  std::vector<int64_t> wholes(const char* key) const;
+  std::vector<std::string> texts(const char* key) const;  // the key may be absent
 
   [[noreturn]] void refuse(const std::string& why) const;  // "FILE: WHY"
 

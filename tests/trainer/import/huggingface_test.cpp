@@ -113,8 +113,8 @@ class NllbImport : public HuggingFaceImport {
   }
   void write_tensors() const {
     std::map<std::string, std::vector<int64_t>> shapes;
-    for (const HuggingFaceName& name : huggingface_names(config_))
-      if (name.form != HuggingFaceName::output_bias) shapes[name.name] = name.shape;
+    for (const ForeignTensor& name : huggingface_names(config_))
+      if (name.form != ForeignTensor::output_bias) shapes[name.name] = name.shape;
     SafetensorsWriter writer(output() + "/model.safetensors", shapes);
     for (const auto& [name, shape] : shapes) {
       Values values(static_cast<size_t>(shape[0] * (shape.size() > 1 ? shape[1] : 1)));

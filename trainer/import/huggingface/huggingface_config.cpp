@@ -1,5 +1,5 @@
-// trainer/import/huggingface_config.cpp: maps the configuration of each class to Weft's options.
-#include "trainer/import/huggingface_config.h"
+// trainer/import/huggingface/huggingface_config.cpp: maps the configuration of each class to Weft's options.
+#include "trainer/import/huggingface/huggingface_config.h"
 
 #include <algorithm>
 
@@ -121,6 +121,19 @@ void read_ids(const JsonFields& config, const JsonFields& generation, HuggingFac
   h.bos = id("bos_token_id", false), h.padding = id("pad_token_id", false);
 }
 
+// Older folders have these values in config.json.
+DecodeConfig read_decoder(const JsonFields& config, const JsonFields& generation) {
+  const auto fields_with = [&](const char* key) { return generation.has(key) ? generation : config; };
+  DecodeConfig decode;
+  decode.beam = std::max<int64_t>(1, fields_with("num_beams").whole("num_beams", 1));
+  decode.length_penalty_kind = LengthPenalty::power;
+  decode.length_penalty = fields_with("length_penalty").number("length_penalty", 1);
+  const JsonFields stopping = fields_with("early_stopping");  // false, true or "never"
+  const bool is_first = stopping.has("early_stopping") && stopping["early_stopping"] == true;
+  decode.beam_kind = is_first ? BeamKind::first : BeamKind::fixed;
+  return decode;
+}
+
 }  // namespace
 
 HuggingFaceConfig read_huggingface_config(const std::string& folder) {
@@ -134,7 +147,7 @@ HuggingFaceConfig read_huggingface_config(const std::string& folder) {
   if (h.type == "mbart" && h.start != h.eos)
     config.refuse(
         fmt::format("decoder_start_token_id = {} is not eos: of mBART, only mBART-50 can be imported", h.start));
-  h.decode.beam = std::max<int64_t>(1, generation.whole("num_beams", config.whole("num_beams", 1)));
+  h.decode = read_decoder(config, generation);
   return h;
 }
 

@@ -1,4 +1,4 @@
-// trainer/import/huggingface_config.h: reads what a folder of transformers says about its model.
+// trainer/import/huggingface/huggingface_config.h: reads what a folder of transformers says about its model.
 //
 // The classes are those of Marian, Pegasus, mBART and M2M-100 (also NLLB), as in transformers 5.23.0. A value
 // that the model's numbers depend on, and that Weft does not support, is refused by name.

@@ -1,5 +1,6 @@
-// trainer/import/huggingface_vocabulary.cpp: collects the tokens by id, from the files of each tokenizer class.
-#include "trainer/import/huggingface_vocabulary.h"
+// trainer/import/huggingface/huggingface_vocabulary.cpp: collects the tokens by id, from the files of each tokenizer
+// class.
+#include "trainer/import/huggingface/huggingface_vocabulary.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "data/subword/piece_list.h"
 #include "tensor/error.h"
 #include "trainer/import/json_fields.h"
+#include "trainer/import/token_names.h"
 
 namespace weft {
 namespace {
@@ -19,49 +21,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
   fail(ErrorKind::checkpoint, fmt::format("{}: {}", file, why));
-}
-
-// Tokens by id, as the files of a folder name them.
-class TokenNames {
- public:
-  explicit TokenNames(int64_t rows) : tokens_(static_cast<size_t>(rows)), tags_(tokens_.size()) {}
-
-  void set(int64_t id, const std::string& token, const std::string& file) {
-    if (id < 0 || id >= std::ssize(tokens_))
-      refuse(file, fmt::format("'{}' has the id {}, but the model's table has {} rows", printable(token), id,
-                               tokens_.size()));
-    tokens_[static_cast<size_t>(id)] = token;
-    end_ = std::max(end_, id + 1);
-  }
-  // Sets a token that may be named already. Otherwise it is a tag, such as a language.
-  void add(int64_t id, const std::string& token, const std::string& file) {
-    if (id >= 0 && id < end_ && tokens_[static_cast<size_t>(id)] == token) return;
-    set(id, token, file);
-    tags_[static_cast<size_t>(id)] = has_tags_ = true;
-  }
-  void set_tags(bool (*is_tag)(std::string_view)) {
-    for (size_t id = 0; id < tokens_.size(); ++id) tags_[id] = is_tag(tokens_[id]);
-  }
-  int64_t end() const { return end_; }  // after the highest id
-  bool has_tags() const { return has_tags_; }
-  const std::vector<std::string>& tokens() const { return tokens_; }
-  const std::vector<bool>& tags() const { return tags_; }
-
- private:
-  std::vector<std::string> tokens_;
-  std::vector<bool> tags_;
-  int64_t end_ = 0;
-  bool has_tags_ = false;
-};
-
-// Reads a map from tokens to ids.
-void read_vocabulary_json(const std::string& file, TokenNames& names) {
-  const json ids = parse_strict_json(read_file(file), file, ErrorKind::checkpoint);
-  if (!ids.is_object()) refuse(file, "the file is not a map from tokens to ids");
-  for (const auto& [token, id] : ids.items()) {
-    require_whole_number(id, fmt::format("the id of '{}'", printable(token)), file, ErrorKind::checkpoint);
-    names.set(id.get<int64_t>(), token, file);
-  }
 }
 
 // Ids of fairseq: four special tokens, then the model's pieces from its fourth on.
@@ -122,8 +81,6 @@ void read_languages(const std::string& folder, TokenNames& names) {
     refuse(folder, "no file names the languages: add tokenizer.json or special_tokens_map.json of the original model");
 }
 
-bool is_marian_tag(std::string_view token) { return token.starts_with(">>") && token.ends_with("<<"); }
-
 std::string existing(const std::string& folder, const char* name) {
   const std::string file = folder + "/" + name;
   if (!fs::exists(file))
@@ -136,12 +93,12 @@ ImportedVocabulary read_side(const std::string& folder, const HuggingFaceConfig&
                              const std::string& ids, int64_t rows) {
   const std::string model = read_file(model_file);
   TokenNames names(rows);
-  ids.empty() ? read_shifted_pieces(model, model_file, names) : read_vocabulary_json(ids, names);
-  config.has_languages ? read_languages(folder, names) : names.set_tags(is_marian_tag);
-  const auto unknown = std::ranges::find(names.tokens(), "<unk>");
+  ids.empty() ? read_shifted_pieces(model, model_file, names)
+              : names.set_all(parse_strict_json(read_file(ids), ids, ErrorKind::checkpoint), ids);
+  config.has_languages ? read_languages(folder, names) : names.set_tags(TokenNames::is_marian_tag);
   return import_vocabulary({.tokens = names.tokens(),
                             .tags = names.tags(),
-                            .unknown = unknown == names.tokens().end() ? -1 : unknown - names.tokens().begin(),
+                            .unknown = names.id_of("<unk>"),
                             .eos = config.eos,
                             .start = config.start,
                             .bos = config.bos,

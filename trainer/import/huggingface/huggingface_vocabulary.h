@@ -1,4 +1,4 @@
-// trainer/import/huggingface_vocabulary.h: reads the tokenizer files of a folder of transformers.
+// trainer/import/huggingface/huggingface_vocabulary.h: reads the tokenizer files of a folder of transformers.
 //
 // MarianTokenizer keeps two SentencePiece models for segmentation, and the ids in vocab.json (and target_vocab.json).
 // M2M100Tokenizer does the same with one model. In the tokenizers of NLLB and mBART, ids are those of the model, but
@@ -8,13 +8,9 @@
 #include <string>
 
 #include "trainer/import/foreign_vocabulary.h"
-#include "trainer/import/huggingface_config.h"
+#include "trainer/import/huggingface/huggingface_config.h"
 
 namespace weft {
-
-struct ImportedVocabularies {
-  ImportedVocabulary source, target;  // equal if one tokenizer serves both sides
-};
 
 // Throws an Error of kind checkpoint or data if a file is missing, damaged or not a SentencePiece model, or has ids
 // beyond the model's table.

@@ -1,0 +1,63 @@
+// trainer/import/formats/tensor_files.cpp: checks the places of tensors and reads their values.
+#include "trainer/import/formats/tensor_files.h"
+
+#include <fmt/format.h>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/safetensors.h"
+
+namespace weft {
+namespace {
+
+constexpr uint64_t kMostText = 1 << 20;
+
+// Returns the number of values, or -1 if no file could contain as many.
+int64_t numel_of(const std::vector<int64_t>& shape) {
+  int64_t numel = 1;
+  for (const int64_t size : shape)
+    if (size < 0 || __builtin_mul_overflow(numel, size, &numel)) return -1;
+  return numel;
+}
+
+}  // namespace
+
+void TensorFiles::add(std::shared_ptr<const CheckedReader> file, const std::map<std::string, TensorInFile>& tensors) {
+  for (const auto& [name, tensor] : tensors) {
+    const int64_t numel = numel_of(tensor.shape);
+    const uint64_t size = bytes_of_dtype(tensor.dtype);
+    if (numel < 0 || tensor.offset > file->size() ||
+        static_cast<uint64_t>(numel) > (file->size() - tensor.offset) / std::max<uint64_t>(size, 1))
+      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' with shape {} exceeds the file", file->path(),
+                                              printable(name), str(tensor.shape)));
+    const auto [other, is_new] = places_.emplace(name, Place{file, tensor});
+    if (!is_new)
+      fail(ErrorKind::checkpoint,
+           fmt::format("tensor '{}' is in {} and in {}", printable(name), other->second.file->path(), file->path()));
+  }
+}
+
+std::vector<std::string> TensorFiles::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, place] : places_) all.push_back(name);
+  return all;
+}
+
+void TensorFiles::read(const std::string& name, int64_t first, int64_t count, float* out) const {
+  const auto& [file, tensor] = places_.at(name);
+  require(first >= 0 && count >= 0 && first + count <= numel_of(tensor.shape), ErrorKind::internal,
+          "a read past the end of a tensor");
+  const uint64_t begin = tensor.offset + static_cast<uint64_t>(first) * bytes_of_dtype(tensor.dtype);
+  read_floats(*file, {.tensor = name, .dtype = tensor.dtype}, begin, count, out);
+}
+
+std::string TensorFiles::bytes(const std::string& name) const {
+  const auto& [file, tensor] = places_.at(name);
+  const auto size = static_cast<uint64_t>(numel_of(tensor.shape));
+  if (tensor.dtype != "I8" || size > kMostText)
+    fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' does not contain a text", file->path(), printable(name)));
+  std::string text(size, '\0');
+  file->read(tensor.offset, text.data(), text.size());
+  return text;
+}
+
+}  // namespace weft

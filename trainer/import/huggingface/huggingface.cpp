@@ -1,0 +1,95 @@
+// trainer/import/huggingface/huggingface.cpp: copies the tensors of transformers' models to the places of Weft's
+// parameters.
+#include <algorithm>
+#include <memory>
+
+#include "trainer/export/huggingface_names.h"
+#include "trainer/import/foreign_model.h"
+#include "trainer/import/huggingface/huggingface_config.h"
+#include "trainer/import/huggingface/huggingface_vocabulary.h"
+#include "trainer/import/imported_model.h"
+
+namespace weft {
+namespace {
+
+using Form = ForeignTensor::Form;
+
+constexpr float kNeverPredicted = -1e8f;  // logits below this have probability 0 (kPaddingLogit)
+
+// True for tensors that transformers saves or once saved, but that repeat others or are computed.
+bool is_redundant(const std::string& name, const ModelConfig& c) {
+  if (name.ends_with(".embed_positions.weight") || name.ends_with(".embed_positions.weights"))
+    return c.positions != Positions::learned;
+  if (name.ends_with("encoder.version") || name.ends_with("decoder.version")) return true;
+  if (name == "lm_head.weight") return c.tying != Tying::none;
+  if (name == "model.encoder.embed_tokens.weight" || name == "model.decoder.embed_tokens.weight")
+    return c.tying == Tying::all;
+  return name == "model.shared.weight";
+}
+
+class HuggingFaceReader {
+ public:
+  explicit HuggingFaceReader(const std::string& folder)
+      : config_(read_huggingface_config(folder)),
+        model_{.from = folder,
+               .config = "config.json",
+               .files = open_safetensors(folder),
+               .tensors = huggingface_names(config_.model),  // with the foreign sizes of tables
+               .width = config_.model.width,
+               .unused_positions = config_.unused_positions} {}
+
+  ImportedModel read() {
+    if (!config_.model.bias_output) drop_output_bias();
+    model_.check([this](const std::string& name) { return is_redundant(name, config_.model); });
+    config_.has_padding_row = has_padding_row();
+    if (config_.model.bias_output && !has_output_bias()) drop_output_bias();
+    const ImportedVocabularies vocabularies = read_huggingface_vocabularies(model_.from, config_);
+    model_.source_rows = vocabularies.source.rows, model_.target_rows = vocabularies.target.rows;
+    RunConfig config{.model = config_.model, .decode = config_.decode};
+    config.model.start_token = start_token();
+    return {.config = imported_config(std::move(config), vocabularies),
+            .tokenizers = tokenizers_of(vocabularies),
+            .read = [model = std::make_shared<const ForeignModel>(std::move(model_))](
+                        const std::string& name, float* values) { model->read(name, values); }};
+  }
+
+ private:
+  // Weft's exports add padding with a bias that makes its probability 0. Such a bias must not remain, because label
+  // smoothing would multiply it.
+  bool has_padding_row() const {
+    if (config_.padding < 0 || !config_.model.bias_output) return true;
+    float bias = 0;
+    model_.files.read("final_logits_bias", config_.padding, 1, &bias);
+    return bias > kNeverPredicted;
+  }
+
+  // A bias of zeros, which transformers does not train, is no part of the model. Weft's own exports have one.
+  bool has_output_bias() const {
+    std::vector<float> bias(static_cast<size_t>(model_.files.shape("final_logits_bias").back()));
+    model_.files.read("final_logits_bias", 0, std::ssize(bias), bias.data());
+    if (!config_.has_padding_row) bias.at(static_cast<size_t>(config_.padding)) = 0;
+    return std::ranges::any_of(bias, [](float v) { return v != 0; });
+  }
+  void drop_output_bias() {
+    config_.model.bias_output = false;
+    std::erase_if(model_.tensors, [](const ForeignTensor& tensor) { return tensor.form == Form::output_bias; });
+  }
+
+  // A start token whose embedding is 0, such as Marian's, remains so during training.
+  StartToken start_token() const {
+    if (config_.start == config_.eos) return StartToken::eos;
+    std::vector<float> row(static_cast<size_t>(model_.width));
+    const char* table = config_.model.tying == Tying::all ? "model.shared.weight" : "model.decoder.embed_tokens.weight";
+    model_.files.read(table, config_.start * model_.width, model_.width, row.data());
+    return std::ranges::all_of(row, [](float v) { return v == 0; }) ? StartToken::zero : StartToken::bos;
+  }
+
+  HuggingFaceConfig config_;
+  ForeignModel model_;
+};
+
+}  // namespace
+
+ImportedModel import_huggingface(const std::string& folder) { return HuggingFaceReader(folder).read(); }
+
+}  // namespace weft
