@@ -27,7 +27,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+enum class ForeignFormat : uint8_t { automatic, huggingface, marian };
+constexpr EnumNames<ForeignFormat, 3> enum_names(ForeignFormat) {
+  return {{{"auto", ForeignFormat::automatic},
+           {"huggingface", ForeignFormat::huggingface},
+           {"marian", ForeignFormat::marian}}};
+}
+
 struct ImportRequest {
+  ForeignFormat format = ForeignFormat::automatic;
   std::string from, weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
@@ -41,7 +49,7 @@ void take_files_of_folder(ImportRequest& r) {
   if (fs::exists(folder + "/tokenizer.model") || fs::exists(folder + "/source.model")) r.tokenizer = folder;
 }
 
-// The folder of --from contains everything that the other options name.
+// The model of --from contains everything that the other options name.
 void require_alone(const ImportRequest& r) {
   for (const auto& [option, value] : {std::pair("--weights", r.weights),
                                       {"--config", r.config},
@@ -49,23 +57,27 @@ void require_alone(const ImportRequest& r) {
                                       {"--source-tokenizer", r.source_tokenizer},
                                       {"--target-tokenizer", r.target_tokenizer}})
     if (!value.empty())
-      fail(ErrorKind::usage,
-           fmt::format("{} cannot be combined with --from, whose folder contains the whole model", option));
-  if (!fs::is_directory(r.from)) fail(ErrorKind::usage, fmt::format("--from {} is not a folder", r.from));
+      fail(ErrorKind::usage, fmt::format("{} cannot be combined with --from, which names the whole model", option));
+  if (!fs::exists(r.from)) fail(ErrorKind::usage, fmt::format("--from {} does not exist", r.from));
+  if (r.format == ForeignFormat::huggingface && !fs::is_directory(r.from))
+    fail(ErrorKind::usage, fmt::format("--from {} is not a folder", r.from));
 }
 
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   Options options(
-      "import --from FOLDER --output DIR | --weights PATH --config FILE.cfg --output DIR [options]\n\n"
+      "import --from PATH --output DIR | --weights PATH --config FILE.cfg --output DIR [options]\n\n"
       "Makes a checkpoint from another program's model, to translate with it or to continue training. The model is a\n"
-      "folder of Hugging Face's transformers (docs/foreign-models.md), or weights of PyTorch's nn.Transformer\n"
-      "(docs/pytorch.md).\n\n"
+      "folder of Hugging Face's transformers or a model of Marian (docs/foreign-models.md), or weights of PyTorch's\n"
+      "nn.Transformer (docs/pytorch.md).\n\n"
       "  weft import --from opus-mt-en-de --output imported\n"
+      "  weft import --from marian/model.npz --output imported\n"
       "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
   options.add("from", r.from,
               "folder with config.json, model.safetensors and SentencePiece models of a MarianMTModel, "
               "M2M100ForConditionalGeneration (M2M-100, NLLB), MBartForConditionalGeneration or "
-              "PegasusForConditionalGeneration");
+              "PegasusForConditionalGeneration; or a .npz or .bin file of Marian with its vocabularies in the same "
+              "folder, or that folder");
+  options.add("format", r.format, "format of --from; auto = huggingface if the folder contains config.json");
   options.add("weights", r.weights,
               "safetensors file with the tensor names and shapes of nn.Transformer, or a folder with such a "
               "model.safetensors and, optionally, tokenizers, as written by weft export --format pytorch");
@@ -133,6 +145,16 @@ ImportedModel import_pytorch(const ImportRequest& r) {
   return imported;
 }
 
+ForeignFormat format_of(const ImportRequest& r) {
+  if (r.format != ForeignFormat::automatic) return r.format;
+  if (!fs::is_directory(r.from)) return ForeignFormat::marian;
+  return fs::exists(r.from + "/config.json") ? ForeignFormat::huggingface : ForeignFormat::marian;
+}
+
+ImportedModel import_model(const ImportRequest& r) {
+  return format_of(r) == ForeignFormat::marian ? import_marian(r.from) : import_huggingface(r.from);
+}
+
 // Returns the checkpoint's folder.
 std::string save(const std::string& output, const ImportedModel& imported, const ParamStore& params) {
   ModelCheckpoint model{
@@ -151,7 +173,7 @@ std::string save(const std::string& output, const ImportedModel& imported, const
 int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
-  const ImportedModel imported = request.from.empty() ? import_pytorch(request) : import_huggingface(request.from);
+  const ImportedModel imported = request.from.empty() ? import_pytorch(request) : import_model(request);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
   const Transformer model(imported.config.model, params, /*num_positions=*/1);
   params.lay_out();

@@ -99,5 +99,13 @@ KINDS = {
 }
 
 
+def long_line(lines, encode, tokens=490):
+    """Returns lines in one, of at most `tokens` tokens."""
+    count = 1
+    while len(encode(" ".join(lines[:count + 1]))) <= tokens:
+        count += 1
+    return " ".join(lines[:count])
+
+
 def run(*command, lines=""):
     return subprocess.run([str(c) for c in command], input=lines, check=True, capture_output=True, text=True).stdout

@@ -1,8 +1,8 @@
 """huggingface_import.py WEFT SOURCE TARGET FOLDER: models of transformers' classes in Weft.
 
-Makes models with random weights, with tokenizers trained on the lines of SOURCE and TARGET, imports them, and compares
-the log-probability of every target token (within 1e-5, relative) and greedy translations with those of transformers.
-Some lines get unknown characters. Ids follow the tokenizers' definitions, because transformers 5 makes
+Makes small models, with tokenizers trained on the lines of SOURCE and TARGET, imports them, and compares
+the log-probability of every target token (within 1e-5, relative) and translations with those of transformers.
+Some lines are long or contain unknown characters. Ids follow the tokenizers' definitions, because transformers 5 makes
 its tokenizers for NLLB and mBART from other files.
 """
 import json
@@ -12,9 +12,33 @@ import sys
 
 import torch
 
-from foreign_models import KINDS, run
+from foreign_models import KINDS, long_line, run
 
-TOLERANCE, LINES, LONGEST = 1e-5, 300, 30
+TOLERANCE, LINES, LONGEST, STEPS, BATCH = 1e-5, 300, 60, 200, 32
+SEARCHES = {
+    "greedy": (1, {"weft": [], "theirs": {}}),
+    "beam 4": (4, {"weft": [], "theirs": {}}),  # with the length penalty of transformers, 1
+    "beam 4, early stopping, length penalty 0.5": (4, {
+        "weft": ["--beam-kind", "first", "--length-penalty", 0.5],
+        "theirs": {"early_stopping": True, "length_penalty": 0.5}})}
+
+
+def learn(theirs, sources, targets):
+    """Trains for some steps, after which translations end."""
+    optimizer = torch.optim.Adam(theirs.model.parameters(), lr=3e-3)
+    for step in range(STEPS):
+        at = step * BATCH % (len(sources) - BATCH)
+        inputs = [torch.tensor(theirs.source(line)) for line in sources[at:at + BATCH]]
+        outputs = [torch.tensor([theirs.start, *theirs.forced, *theirs.target(line)]) for line in targets[at:at + BATCH]]
+        inputs, outputs = [torch.nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=-1)
+                           for ids in (inputs, outputs)]
+        logits = theirs.model(input_ids=inputs.clamp(min=0), attention_mask=(inputs >= 0).long(),
+                              decoder_input_ids=outputs[:, :-1].clamp(min=0)).logits
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(logits.flatten(0, 1), outputs[:, 1:].flatten(), ignore_index=-1).backward()
+        optimizer.step()
+    if theirs.start != theirs.end:
+        theirs.model.model.shared.weight.data[theirs.start] = 0
 
 
 @torch.no_grad()
@@ -39,19 +63,24 @@ def worst_difference(theirs, weft, checkpoint, sources, targets, folder):
 
 
 @torch.no_grad()
-def equal_translations(theirs, weft, checkpoint, sources):
-    found = run(weft, "translate", "--checkpoint", checkpoint, "--beam", 1, "--json", "--quiet", "--allow-unknown",
-                "--max-length-factor", 0, "--max-length-extra", LONGEST, *theirs.options,
+def compare_translations(theirs, weft, checkpoint, sources, beam, options):
+    """Returns the numbers of equal and of compared translations: those that transformers ends with eos."""
+    found = run(weft, "translate", "--checkpoint", checkpoint, "--beam", beam, "--json", "--quiet", "--allow-unknown",
+                "--max-length-factor", 0, "--max-length-extra", LONGEST, *options["weft"], *theirs.options,
                 lines="".join(line + "\n" for line in sources))
-    equal = 0
+    equal = compared = 0
     for source, line in zip(sources, found.splitlines(), strict=True):
         first = 1 + len(theirs.forced)
-        ids = theirs.model.generate(torch.tensor([theirs.source(source)]), num_beams=1, do_sample=False,
-                                    max_new_tokens=LONGEST + len(theirs.forced),
+        ids = theirs.model.generate(torch.tensor([theirs.source(source)]), num_beams=beam, do_sample=False,
+                                    max_new_tokens=LONGEST + len(theirs.forced), **options["theirs"],
                                     forced_bos_token_id=theirs.forced[0] if theirs.forced else None)[0].tolist()[first:]
-        wanted = theirs.pieces(ids[:ids.index(theirs.end)] if theirs.end in ids else ids)
-        equal += json.loads(line)["pieces"][len(theirs.forced):-1] == wanted
-    return equal
+        if theirs.end in ids:
+            ids = ids[:ids.index(theirs.end)]
+        elif beam > 1:
+            continue
+        compared += 1
+        equal += json.loads(line)["pieces"][len(theirs.forced):-1] == theirs.pieces(ids)
+    return equal, compared
 
 
 def main():
@@ -63,14 +92,19 @@ def main():
         place = folder / name
         place.mkdir(parents=True)
         theirs = make(place, source, target)
+        learn(theirs, sources[10:], targets[10:])
+        sources[9], targets[9] = long_line(sources[10:], theirs.source), long_line(targets[10:], theirs.target)
         theirs.model.save_pretrained(place)
         checkpoint = folder / (name + ".weft")
         run(weft, "import", "--from", place, "--output", checkpoint)
         worst = worst_difference(theirs, weft, checkpoint, sources, targets, folder)
-        equal = equal_translations(theirs, weft, checkpoint, sources)
-        print(f"{name}: worst relative difference of a log-probability {worst:.1e}, "
-              f"{equal} of {len(sources)} greedy translations are equal", flush=True)
-        if worst > TOLERANCE or equal < len(sources):
+        print(f"{name}: worst relative difference of a log-probability {worst:.1e}", flush=True)
+        failed = worst > TOLERANCE
+        for search, (beam, options) in SEARCHES.items():
+            equal, compared = compare_translations(theirs, weft, checkpoint, sources, beam, options)
+            print(f"{name}: {equal} of {compared} translations are equal: {search}", flush=True)
+            failed |= equal < compared
+        if failed:
             raise SystemExit("FAILED  " + name)
 
 

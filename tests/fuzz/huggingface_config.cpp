@@ -1,5 +1,5 @@
 // tests/fuzz/huggingface_config.cpp: config.json of a model that `weft import` takes.
-#include "trainer/import/huggingface_config.h"
+#include "trainer/import/huggingface/huggingface_config.h"
 
 #include "tests/fuzz/target.h"
 #include "trainer/export/huggingface_names.h"

@@ -1,6 +1,6 @@
 // tests/fuzz/huggingface_vocabulary.cpp: tokenizer files of a model that `weft import` takes: vocab.json, a NUL, and
 // the SentencePiece model. Without vocab.json, ids are those of the model, shifted.
-#include "trainer/import/huggingface_vocabulary.h"
+#include "trainer/import/huggingface/huggingface_vocabulary.h"
 
 #include <filesystem>
 

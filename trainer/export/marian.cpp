@@ -1,7 +1,6 @@
 // trainer/export/marian.cpp: writes Weft's parameters under Marian's names, and Marian's configuration.
 //
-// Names and formulas come from src/models/transformer.h of marian-nmt/marian-dev, version 1.12. Matrices are [in, out],
-// the transpose of Weft's matrices, and vectors are [1, size]. Blocks are numbered from 1.
+// Formulas come from src/models/transformer.h of marian-nmt/marian-dev, version 1.12.
 #include "trainer/export/marian.h"
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 
 #include "data/batch.h"
 #include "trainer/export/formats/npz.h"
+#include "trainer/export/marian_names.h"
 #include "trainer/export/weights.h"
 
 namespace weft {
@@ -38,6 +38,17 @@ Values multiplied(Values values, float factor) {
   return values;
 }
 
+// Marian can tie tables only if the decoder starts from zeros and no table is scaled.
+bool keeps_tables(const ModelConfig& c) {
+  return c.start_token == StartToken::zero && c.scale_embeddings && c.epsilon() == kMarianEps;
+}
+
+// The model as Marian has it: with tables of its own if a table changes.
+ModelConfig in_marian(ModelConfig c) {
+  if (!keeps_tables(c)) c.tying = Tying::none;
+  return c;
+}
+
 class MarianLayout {
  public:
   explicit MarianLayout(const ExportedModel& model)
@@ -47,9 +58,8 @@ class MarianLayout {
   }
 
   std::map<std::string, MarianTensor> build() {
-    add_tables();
-    for (int64_t i = 0; i < config_.encoder_layers; ++i) add_block("encoder", i);
-    for (int64_t i = 0; i < config_.decoder_layers; ++i) add_block("decoder", i);
+    const ModelConfig theirs = in_marian(config_);
+    for (const ForeignTensor& t : marian_names(theirs, marian_tables(theirs.tying))) add(t);
     begin_in_biases("decoder_l1_self");
     scale_residual_sums();
     return std::move(tensors_);
@@ -62,68 +72,30 @@ class MarianLayout {
     tensors_[name] = {std::move(shape), std::move(values)};
   }
 
+  void add(const ForeignTensor& t) {
+    const int64_t count = t.rows() * t.columns();
+    if (t.form == ForeignTensor::source_table) {
+      add(t.name, t.shape, [this] { return multiplied(weights_.of(weights_.source_table()), table_factor()); });
+    } else if (t.ours == "output.weight") {
+      add(t.name, t.shape, [this] { return weights_.of(weights_.output_table()); });
+    } else if (t.form == ForeignTensor::target_table) {
+      add(t.name, t.shape, [this] { return from_start(weights_.of(weights_.target_table())); });
+    } else if (!weights_.has(t.ours)) {
+      add(t.name, t.shape, [count] { return Values(static_cast<size_t>(count)); });  // a bias that our model lacks
+    } else {
+      add(t.name, t.shape, [=, this] {
+        const Values values = weights_.part(t.ours, t.first * t.columns(), count);
+        return t.transposed ? transposed(values, t.rows(), t.columns()) : values;
+      });
+    }
+  }
+
   // Marian always multiplies embeddings by sqrt(D), so the tables are divided by sqrt(D) if Weft does not scale them.
-  void add_tables() {
-    const float factor = scale() / std::sqrt(static_cast<float>(D_));
-    add("encoder_Wemb", {config_.source_vocabulary, D_},
-        [=, this] { return multiplied(weights_.of(weights_.source_table()), factor); });
-    add("decoder_Wemb", {config_.target_vocabulary, D_}, [=, this] {
-      Values table = weights_.of(weights_.target_table());
-      for (size_t i = 0; i < table.size(); ++i) table[i] = factor * (table[i] - start_[i % start_.size()]);
-      return table;
-    });
-    const int64_t target = config_.target_vocabulary;
-    add("decoder_ff_logit_out_W", {D_, target},
-        [=, this] { return transposed(weights_.of(weights_.output_table()), target, D_); });
-    add_vector("decoder_ff_logit_out_b", config_.bias_output ? "output.bias" : "", 0, target);
-  }
-
-  // Adds `count` values of our vector `ours`, starting at `first`, or zeros if `ours` is empty.
-  void add_vector(const std::string& name, const std::string& ours, int64_t first, int64_t count) {
-    add(name, {1, count},
-        [=, this] { return ours.empty() ? Values(static_cast<size_t>(count)) : weights_.part(ours, first, count); });
-  }
-  void add_norm(const std::string& name, const std::string& ours) {
-    add_vector(name + "_ln_scale", ours + ".weight", 0, D_);
-    add_vector(name + "_ln_bias", ours + ".bias", 0, D_);
-  }
-
-  struct Rows {  // rows of our matrix [.., in] and its bias
-    std::string matrix;
-    int64_t first, count, in;
-  };
-  // Adds NAME_W{part} and NAME_b{part}.
-  void add_linear(const std::string& name, const char* part, const Rows& ours, bool bias) {
-    add(name + "_W" + part, {ours.in, ours.count}, [=, this] {
-      return transposed(weights_.part(ours.matrix + ".weight", ours.first * ours.in, ours.count * ours.in), ours.count,
-                        ours.in);
-    });
-    add_vector(name + "_b" + part, bias ? ours.matrix + ".bias" : "", ours.first, ours.count);
-  }
-
-  struct Source {  // our matrix that contains a projection, and the projection's first row
-    std::string name;
-    int64_t first;
-  };
-  void add_attention(const std::string& name, const std::string& ours, const Source& q, const Source& k,
-                     const Source& v) {
-    const bool bias = config_.bias_attention;
-    add_linear(name, "q", {ours + q.name, q.first, D_, D_}, bias);
-    add_linear(name, "k", {ours + k.name, k.first, D_, D_}, bias);
-    add_linear(name, "v", {ours + v.name, v.first, D_, D_}, bias);
-    add_linear(name, "o", {ours + ".out", 0, D_, D_}, bias);
-    add_norm(name + "_Wo", ours + ".norm");
-  }
-
-  void add_block(const std::string& side, int64_t i) {
-    const std::string name = fmt::format("{}_l{}", side, i + 1), ours = fmt::format("{}.{}", side, i);
-    add_attention(name + "_self", ours + ".self_attention", {".qkv", 0}, {".qkv", D_}, {".qkv", 2 * D_});
-    if (side == "decoder")
-      add_attention(name + "_context", ours + ".cross_attention", {".q", 0}, {".kv", 0}, {".kv", D_});
-    const int64_t F = config_.feed_forward;
-    add_linear(name + "_ffn", "1", {ours + ".feed_forward.up", 0, F, D_}, config_.bias_feed_forward);
-    add_linear(name + "_ffn", "2", {ours + ".feed_forward.down", 0, D_, F}, config_.bias_feed_forward);
-    add_norm(name + "_ffn_ffn", ours + ".feed_forward.norm");
+  float table_factor() const { return scale() / std::sqrt(static_cast<float>(D_)); }
+  Values from_start(Values table) const {
+    const float factor = table_factor();
+    for (size_t i = 0; i < table.size(); ++i) table[i] = factor * (table[i] - start_[i % start_.size()]);
+    return table;
   }
 
   void begin_in_biases(const std::string& attention) {
@@ -159,7 +131,7 @@ class MarianLayout {
       float factor = 1;
       if (ends_in_one_of({"_ln_scale", "_ln_bias"}) || (!is_first && ends_in_one_of({"_Wo", "_bo", "_W2", "_b2"})))
         factor = a;
-      if (!is_first && ends_in_one_of({"_Wq", "_Wk", "_Wv", "_W1", "_logit_out_W"})) factor = 1 / a;
+      if (!is_first && ends_in_one_of({"_Wq", "_Wk", "_Wv", "_W1", "_logit_out_Wt"})) factor = 1 / a;
       if (factor != 1) tensor.values = [values = tensor.values, factor] { return multiplied(values(), factor); };
     }
   }
@@ -175,7 +147,7 @@ const char* activation_name(FeedForwardActivation activation) {
   switch (activation) {
     case FeedForwardActivation::silu:
       return "swish";
-    case FeedForwardActivation::gelu_sigmoid:
+    case FeedForwardActivation::gelu:
       return "gelu";
     default:
       return "relu";
@@ -188,21 +160,22 @@ std::string model_yml(const ModelConfig& c) {
       "type: transformer\n"
       "dim-emb: {}\ndim-vocabs: [{}, {}]\nenc-depth: {}\ndec-depth: {}\ntransformer-heads: {}\n"
       "transformer-dim-ffn: {}\ntransformer-ffn-activation: {}\n"
-      "transformer-preprocess: \"\"\ntransformer-postprocess: dan\ntransformer-postprocess-top: \"\"\n",
+      "transformer-preprocess: \"\"\ntransformer-postprocess: dan\ntransformer-postprocess-top: \"\"\n"
+      "tied-embeddings: {}\ntied-embeddings-all: {}\n",
       c.width, c.source_vocabulary, c.target_vocabulary, c.encoder_layers, c.decoder_layers, c.heads, c.feed_forward,
-      activation_name(c.activation));
+      activation_name(c.activation), c.tying == Tying::output, c.tying == Tying::all);
   return yml +
          "transformer-postprocess-emb: d\ntransformer-ffn-depth: 2\ntransformer-decoder-dim-ffn: 0\n"
          "transformer-decoder-ffn-depth: 0\ntransformer-decoder-autoreg: self-attention\n"
          "transformer-dim-aan: 2048\ntransformer-aan-depth: 2\ntransformer-aan-activation: swish\n"
          "transformer-aan-nogate: false\ntransformer-depth-scaling: false\ntransformer-no-projection: false\n"
          "transformer-pool: false\ntransformer-tied-layers: []\ntransformer-train-position-embeddings: false\n"
-         "transformer-guided-alignment-layer: last\ntied-embeddings: false\ntied-embeddings-src: false\n"
-         "tied-embeddings-all: false\nenc-type: bidirectional\nenc-cell: gru\nenc-cell-depth: 1\ndec-cell: gru\n"
+         "transformer-guided-alignment-layer: last\ntied-embeddings-src: false\n"
+         "enc-type: bidirectional\nenc-cell: gru\nenc-cell-depth: 1\ndec-cell: gru\n"
          "dec-cell-base-depth: 2\ndec-cell-high-depth: 1\ndim-rnn: 1024\nlayer-normalization: false\n"
          "right-left: false\nskip: false\ninput-types: []\nfactors-combine: sum\nfactors-dim-emb: 0\n"
          "lemma-dim-emb: 0\nlemma-dependency: \"\"\nulr: false\nulr-dim-emb: 0\nulr-trainable-transformation: false\n"
-         "version: v1.12.0\n";
+         "version: v1.12.3\n";
 }
 
 std::string decoder_yml(const ExportedModel& model) {
@@ -228,8 +201,8 @@ void require_marian_model(const ModelConfig& c) {
   if (c.position_offset != 0) refuse("model.position_offset", std::to_string(c.position_offset), "only 0 is supported");
   if (c.width % 2 != 0) refuse("model.width", std::to_string(c.width), "the width must be even");
   if (c.activation != FeedForwardActivation::relu && c.activation != FeedForwardActivation::silu &&
-      c.activation != FeedForwardActivation::gelu_sigmoid)
-    refuse("model.activation", name_of_enum(c.activation), "only relu, silu and gelu_sigmoid are supported");
+      c.activation != FeedForwardActivation::gelu)
+    refuse("model.activation", name_of_enum(c.activation), "only relu, silu and gelu are supported");
   if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "only 0 is supported");
 }
 
@@ -238,7 +211,7 @@ void export_marian(const ExportedModel& model, const OutputFolder& output) {
   MarianLayout layout(model);
   NpzWriter file(output.file("model.npz"));
   for (const auto& [name, tensor] : layout.build()) file.add(name, tensor.shape, tensor.values());
-  const std::string yml = model_yml(model.config);
+  const std::string yml = model_yml(in_marian(model.config));
   file.add_bytes("special:model.yml", {yml.c_str(), yml.size() + 1});  // includes the final NUL
   file.finish();
   output.write("decoder.yml", decoder_yml(model));

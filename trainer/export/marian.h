@@ -5,7 +5,7 @@
 // c is subtracted from each row, so the decoder's input x lacks c at every position. The biases of the first
 // self-attention add c again: W (x + c) + b = W x + (W c + b) for queries, keys and values, and the output projection's
 // bias adds c to the residual sum. Thus the model is exact, but the source, target and output tables are no longer
-// tied.
+// tied. Only a model with start_token = zero, norm_eps = 1e-6 and scaled embeddings is exported unchanged.
 //
 // Marian's layer norm uses eps = 1e-6, but Weft's usual eps is 1e-5. The norm of a x with a^2 eps equals the norm of x
 // with eps, so the export scales the outputs of norms and the residual sums by a = sqrt(1e-6 / eps). The first residual
