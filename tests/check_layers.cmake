@@ -67,7 +67,7 @@ set(doors
   "^hdf5"          "^((tests/)?data|tests/parity)/"
   "^sentencepiece" "^((tests/)?data|tests/bench)/"
   "^(zstd|lzma)"   "^(tests/)?data/"
-  "^(minizip|yaml-cpp)/" "^trainer/import/"
+  "^(minizip|yaml-cpp)/" "^(tests/)?trainer/import/"
   "^boost/"        "^((tests/)?launch|tests/emulation)/|^trainer/report/crc32c")
 
 set(longest 400)

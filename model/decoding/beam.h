@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensor/math.h"
+#include "tensor/enum_names.h"
 
 namespace weft {
 

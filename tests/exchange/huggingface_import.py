@@ -15,12 +15,22 @@ import torch
 from foreign_models import KINDS, long_line, run
 
 TOLERANCE, LINES, LONGEST, STEPS, BATCH = 1e-5, 300, 60, 200, 32
+WEIGHTS = {"MarianMTModel": "zip", "M2M100ForConditionalGeneration": "old file",
+           "MBartForConditionalGeneration": "safetensors"}
 SEARCHES = {
     "greedy": (1, {"weft": [], "theirs": {}}),
     "beam 4": (4, {"weft": [], "theirs": {}}),  # with the length penalty of transformers, 1
     "beam 4, early stopping, length penalty 0.5": (4, {
         "weft": ["--beam-kind", "first", "--length-penalty", 0.5],
         "theirs": {"early_stopping": True, "length_penalty": 0.5}})}
+
+
+def save(model, place, weights):
+    model.save_pretrained(place)
+    if weights == "safetensors":
+        return
+    (place / "model.safetensors").unlink()
+    torch.save(model.state_dict(), place / "pytorch_model.bin", _use_new_zipfile_serialization=weights == "zip")
 
 
 def learn(theirs, sources, targets):
@@ -94,7 +104,7 @@ def main():
         theirs = make(place, source, target)
         learn(theirs, sources[10:], targets[10:])
         sources[9], targets[9] = long_line(sources[10:], theirs.source), long_line(targets[10:], theirs.target)
-        theirs.model.save_pretrained(place)
+        save(theirs.model, place, WEIGHTS[name])
         checkpoint = folder / (name + ".weft")
         run(weft, "import", "--from", place, "--output", checkpoint)
         worst = worst_difference(theirs, weft, checkpoint, sources, targets, folder)

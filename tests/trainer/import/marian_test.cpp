@@ -232,6 +232,7 @@ TEST_F(TrainedMarian, RefusesWhatWeftCannotCompute) {
       {"output-omit-bias: true\n", "tensor 'decoder_ff_logit_out_b' has no counterpart in Weft's model"},
       {"enc-depth: 1\n", "the key 'enc-depth' occurs twice"},
       {"skip: [\n", "special:model.yml"},
+      {"skip: \xff\n", "is not valid UTF-8"},
   };
   for (const auto& [more, message] : changes) {
     write(more);

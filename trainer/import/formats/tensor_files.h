@@ -42,8 +42,11 @@ class TensorFiles {
   std::map<std::string, Place> places_;
 };
 
-// Opens model.safetensors, or the files that model.safetensors.index.json lists. Throws an Error of kind checkpoint if
-// the folder has neither.
-TensorFiles open_safetensors(const std::string& folder);
+// Opens model.safetensors or pytorch_model.bin of a folder, or the files that their .index.json lists. Throws an Error
+// of kind checkpoint if the folder has none of them.
+TensorFiles open_huggingface_weights(const std::string& folder);
+
+// Adds the tensors of a state_dict in a file of torch.save, of which nothing is executed.
+void add_pytorch_bin(const std::string& path, TensorFiles& all);
 
 }  // namespace weft

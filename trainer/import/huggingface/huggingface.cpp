@@ -33,7 +33,7 @@ class HuggingFaceReader {
       : config_(read_huggingface_config(folder)),
         model_{.from = folder,
                .config = "config.json",
-               .files = open_safetensors(folder),
+               .files = open_huggingface_weights(folder),
                .tensors = huggingface_names(config_.model),  // with the foreign sizes of tables
                .width = config_.model.width,
                .unused_positions = config_.unused_positions} {}

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "data/text/unicode.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -45,6 +46,8 @@ json value_of(const YAML::Node& node) {
 }  // namespace
 
 json parse_yaml(const std::string& text, const std::string& what) {
+  if (find_invalid_utf8(text) != std::string::npos)
+    fail(ErrorKind::checkpoint, fmt::format("{}: the text is not valid UTF-8", what));
   try {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap()) fail(ErrorKind::checkpoint, fmt::format("{}: the text is not a YAML mapping", what));

@@ -1,5 +1,4 @@
-// trainer/import/formats/safetensors_files.cpp: one safetensors file, or several with an index, as transformers saves
-// them.
+// trainer/import/formats/huggingface_files.cpp: the files of weights that transformers saves, one or several.
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add(const std::string& path, TensorFiles& all) {
-  const SafetensorsFile file(fs::weakly_canonical(path));  // resolves links
+void add_safetensors(const std::string& path, TensorFiles& all) {
+  const SafetensorsFile file(path);
   std::map<std::string, TensorInFile> tensors;
   for (const auto& [name, entry] : file.entries())
     tensors[name] = {.dtype = entry.dtype, .shape = entry.shape, .offset = file.data_begin() + entry.begin};
@@ -42,18 +41,24 @@ std::set<std::string> listed_files(const std::string& index) {
 
 }  // namespace
 
-TensorFiles open_safetensors(const std::string& folder) {
+TensorFiles open_huggingface_weights(const std::string& folder) {
+  using Add = void (*)(const std::string& path, TensorFiles& all);
   TensorFiles all;
-  const std::string single = folder + "/model.safetensors", index = single + ".index.json";
-  if (fs::exists(single)) {
-    add(single, all);
-  } else if (fs::exists(index)) {
-    for (const std::string& name : listed_files(index)) add(folder + "/" + name, all);
-  } else {
-    fail(ErrorKind::checkpoint,
-         fmt::format("{} has neither model.safetensors nor model.safetensors.index.json", folder));
+  const auto path_of = [&](const std::string& name) { return fs::weakly_canonical(folder + "/" + name); };  // no links
+  for (const auto& [name, add] :
+       {std::pair<std::string, Add>("model.safetensors", add_safetensors), {"pytorch_model.bin", add_pytorch_bin}}) {
+    const std::string index = folder + "/" + name + ".index.json";
+    if (fs::exists(folder + "/" + name)) {
+      add(path_of(name), all);
+      return all;
+    }
+    if (!fs::exists(index)) continue;
+    for (const std::string& part : listed_files(index)) add(path_of(part), all);
+    return all;
   }
-  return all;
+  fail(ErrorKind::checkpoint, fmt::format("{} contains neither model.safetensors nor pytorch_model.bin, also not in "
+                                          "parts with an index.json",
+                                          folder));
 }
 
 }  // namespace weft
