@@ -8,6 +8,7 @@
 #include <string>
 
 #include "data/atomic_file.h"
+#include "data/batch.h"
 #include "launch/commands.h"
 #include "launch/options/new_folder.h"
 #include "launch/options/options.h"
@@ -19,6 +20,7 @@
 #include "trainer/display/units.h"
 #include "trainer/export/formats/pytorch_file.h"
 #include "trainer/import/imported_model.h"
+#include "trainer/import/json_fields.h"
 #include "trainer/inference/model_loader.h"
 #include "trainer/train_state.h"
 
@@ -27,11 +29,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class ForeignFormat : uint8_t { automatic, huggingface, marian };
-constexpr EnumNames<ForeignFormat, 3> enum_names(ForeignFormat) {
+enum class ForeignFormat : uint8_t { automatic, ctranslate2, huggingface, marian, pytorch };
+constexpr EnumNames<ForeignFormat, 5> enum_names(ForeignFormat) {
   return {{{"auto", ForeignFormat::automatic},
+           {"ctranslate2", ForeignFormat::ctranslate2},
            {"huggingface", ForeignFormat::huggingface},
-           {"marian", ForeignFormat::marian}}};
+           {"marian", ForeignFormat::marian},
+           {"pytorch", ForeignFormat::pytorch}}};
 }
 
 struct ImportRequest {
@@ -59,7 +63,7 @@ void require_alone(const ImportRequest& r) {
     if (!value.empty())
       fail(ErrorKind::usage, fmt::format("{} cannot be combined with --from, which names the whole model", option));
   if (!fs::exists(r.from)) fail(ErrorKind::usage, fmt::format("--from {} does not exist", r.from));
-  if (r.format == ForeignFormat::huggingface && !fs::is_directory(r.from))
+  if (r.format != ForeignFormat::automatic && r.format != ForeignFormat::marian && !fs::is_directory(r.from))
     fail(ErrorKind::usage, fmt::format("--from {} is not a folder", r.from));
 }
 
@@ -76,8 +80,8 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
               "folder with config.json, model.safetensors and SentencePiece models of a MarianMTModel, "
               "M2M100ForConditionalGeneration (M2M-100, NLLB), MBartForConditionalGeneration or "
               "PegasusForConditionalGeneration; or a .npz or .bin file of Marian with its vocabularies in the same "
-              "folder, or that folder");
-  options.add("format", r.format, "format of --from; auto = huggingface if the folder contains config.json");
+              "folder, or that folder; or a folder of any format that weft export has written");
+  options.add("format", r.format, "program that reads --from; auto = concluded from the files of the folder");
   options.add("weights", r.weights,
               "safetensors file with the tensor names and shapes of nn.Transformer, or a folder with such a "
               "model.safetensors and, optionally, tokenizers, as written by weft export --format pytorch");
@@ -131,8 +135,8 @@ RunConfig read_config(const ImportRequest& r) {
   return config;
 }
 
-ImportedModel import_pytorch(const ImportRequest& r) {
-  ImportedModel imported{.config = read_config(r), .tokenizers = tokenizer_files(r), .read = {}};
+ImportedModel import_pytorch(const ImportRequest& r, RunConfig config) {
+  ImportedModel imported{.config = std::move(config), .tokenizers = tokenizer_files(r), .read = {}};
   const auto params = std::make_shared<ParamStore>(/*tp_rank=*/0, /*tp_size=*/1);  // names, shapes and offsets
   const Transformer model(imported.config.model, *params, /*num_positions=*/1);
   params->lay_out();
@@ -145,14 +149,49 @@ ImportedModel import_pytorch(const ImportRequest& r) {
   return imported;
 }
 
+// A folder that `weft export --format pytorch` has written: its config.json contains the options of the model.
+ImportedModel import_pytorch_folder(const std::string& folder) {
+  const std::string file = folder + "/config.json";
+  const JsonFields json(file);
+  if (!json.has("model") || !json["model"].is_object()) json.refuse("the options of the model are missing");
+  const JsonFields model(file, json["model"]), ids(file, json.has("special_ids") ? json["special_ids"] : nullptr);
+  const bool is_learned = model.text("positions", "") == name_of_enum(Positions::learned);
+  std::string text = "[model]\n";
+  for (const auto& [key, value] : json["model"].items())
+    if (key != "max_positions" || is_learned)
+      text += fmt::format("{} = {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  RunConfig config;
+  apply_cfg(text, file, config);
+  const int64_t start = ids.whole("start", SpecialIds::bos);
+  if (start < 0) config.model.start_token = StartToken::zero;
+  if (start == SpecialIds::eos) config.model.start_token = StartToken::eos;
+  config.parallel = {.dp = 1, .tp = 1};
+  config.model.resolve(/*tp=*/1);
+  ImportRequest r{.weights = folder, .tokenizer = "", .source_tokenizer = "", .target_tokenizer = ""};
+  take_files_of_folder(r);
+  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  return import_pytorch(r, std::move(config));
+}
+
 ForeignFormat format_of(const ImportRequest& r) {
   if (r.format != ForeignFormat::automatic) return r.format;
   if (!fs::is_directory(r.from)) return ForeignFormat::marian;
-  return fs::exists(r.from + "/config.json") ? ForeignFormat::huggingface : ForeignFormat::marian;
+  if (fs::exists(r.from + "/weft_transformer.py")) return ForeignFormat::pytorch;
+  if (!fs::exists(r.from + "/config.json")) return ForeignFormat::marian;
+  return fs::exists(r.from + "/model.bin") ? ForeignFormat::ctranslate2 : ForeignFormat::huggingface;
 }
 
 ImportedModel import_model(const ImportRequest& r) {
-  return format_of(r) == ForeignFormat::marian ? import_marian(r.from) : import_huggingface(r.from);
+  switch (format_of(r)) {
+    case ForeignFormat::ctranslate2:
+      return import_ctranslate2(r.from);
+    case ForeignFormat::marian:
+      return import_marian(r.from);
+    case ForeignFormat::pytorch:
+      return import_pytorch_folder(r.from);
+    default:
+      return import_huggingface(r.from);
+  }
 }
 
 // Returns the checkpoint's folder.
@@ -173,7 +212,8 @@ std::string save(const std::string& output, const ImportedModel& imported, const
 int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
-  const ImportedModel imported = request.from.empty() ? import_pytorch(request) : import_model(request);
+  const ImportedModel imported =
+      request.from.empty() ? import_pytorch(request, read_config(request)) : import_model(request);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
   const Transformer model(imported.config.model, params, /*num_positions=*/1);
   params.lay_out();

@@ -117,6 +117,13 @@ exchanging() {  # after translating, whose lines and text it reads
   expect 0 "${import[@]}" --config whole/config.cfg --output imported
   expect 0 "$weft" translate --quiet --checkpoint imported <lines
   check "exported for PyTorch and imported again, the model gives the same bytes" same text out
+  local format
+  for format in pytorch ctranslate2; do
+    expect 0 "$weft" export --checkpoint whole --format $format --output exported-$format
+    expect 0 "$weft" import --from exported-$format --output from-$format
+    expect 0 "$weft" translate --quiet --beam 1 --checkpoint from-$format <lines
+    check "from a folder of $format alone, the same" same text out
+  done
   expect 0 train 2 begun --train.steps=1 --train.init=imported
   check "a new run starts with it" has err 'starting with the parameters of imported/step-00000000'
   sed 's/^feed_forward = 64$/feed_forward = 96/' whole/config.cfg >wider.cfg

@@ -7,10 +7,6 @@
 
 namespace weft {
 
-int64_t exported_positions(const ModelConfig& config) {
-  return config.positions == Positions::learned ? config.max_positions : kExportedPositions;
-}
-
 void refuse_form(const std::string& engine, const std::string& option, const std::string& value,
                  const std::string& what_fits) {
   fail(ErrorKind::usage,

@@ -34,7 +34,6 @@ struct ExportedModel {
 // Number of positions in an exported table of sinusoids. The table is long enough for a target of 1,023 tokens after
 // the first one, as in Weft, and a source of 1,024 tokens, to which CTranslate2 truncates, plus eos.
 inline constexpr int64_t kExportedPositions = 1025;
-int64_t exported_positions(const ModelConfig& config);  // kExportedPositions, or the rows of learned tables
 
 // Throws an Error of kind usage: "ENGINE does not support OPTION = VALUE: WHAT_FITS".
 [[noreturn]] void refuse_form(const std::string& engine, const std::string& option, const std::string& value,

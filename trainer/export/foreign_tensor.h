@@ -28,10 +28,12 @@ struct ForeignTensor {
   std::string ours;            // "encoder.0.self_attention.qkv.weight", which may be a bias that the model lacks
   int64_t first = 0;           // the tensor is a part of ours, from this row on
   bool transposed = false;     // [in, out] in the file
+  int64_t their_first = 0;     // the part begins at this row in the file; another part of ours follows or precedes it
+  int64_t part_rows = 0;       // number of rows of the part; 0: the complete tensor
 
   bool is_vector() const { return form == output_bias || form == width || form == bias; }
   // Rows and columns of the part of our parameter. A vector has one column.
-  int64_t rows() const { return is_vector() || transposed ? shape.back() : shape.front(); }
+  int64_t rows() const { return part_rows > 0 ? part_rows : is_vector() || transposed ? shape.back() : shape.front(); }
   int64_t columns() const { return is_vector() ? 1 : transposed ? shape.front() : shape.back(); }
 };
 

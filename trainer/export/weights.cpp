@@ -28,22 +28,7 @@ Values Weights::part(const std::string& name, int64_t first, int64_t count) cons
   return {begin, begin + count};
 }
 
-Values Weights::joined(const std::vector<std::string>& names) const {
-  Values all;
-  for (const std::string& name : names) {
-    const Values one = of(name);
-    all.insert(all.end(), one.begin(), one.end());
-  }
-  return all;
-}
-
-std::vector<std::string> Weights::self_projections(const std::string& sublayer) const {
-  if (params_.find(sublayer + ".qkv.weight") != nullptr) return {sublayer + ".qkv"};
-  return {sublayer + ".q", sublayer + ".kv"};
-}
-
-Values Weights::positions(const std::string& learned, int64_t count) const {
-  if (config_.positions == Positions::learned) return rows(learned, 0, count);
+Values Weights::positions(int64_t count) const {
   const PositionLayout layout = sinusoid_layout(config_.positions);
   Values table;
   table.reserve(static_cast<size_t>(count * config_.width));

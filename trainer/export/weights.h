@@ -26,7 +26,6 @@ class Weights {
   bool has(const std::string& name) const { return params_.find(name) != nullptr; }
   Values of(const std::string& name) const;  // row-major; throws an Error of kind internal if `name` is unknown
   Values part(const std::string& name, int64_t first, int64_t count) const;  // `count` values from index `first`
-  Values joined(const std::vector<std::string>& names) const;                // concatenated
 
   Values rows(const std::string& name, int64_t first, int64_t count) const {  // rows of a matrix [.., D]
     return part(name, first * config_.width, count * config_.width);
@@ -41,16 +40,11 @@ class Weights {
   }
   std::string output_table() const { return config_.tying == Tying::none ? "output.weight" : target_table(); }
 
-  // Returns the names of self-attention's projections: qkv, or q and kv if keys and values have fewer heads.
-  std::vector<std::string> self_projections(const std::string& sublayer) const;
-
-  // Return [count, D]. Row p is added to the embedding at position p. REQUIRES: positions are not rotary.
-  Values source_positions(int64_t count) const { return positions("source_positions.weight", count); }
-  Values target_positions(int64_t count) const { return positions("target_positions.weight", count); }
+  // Returns [count, D]. Row p is added to the embedding at position p. REQUIRES: positions are sinusoids.
+  Values positions(int64_t count) const;
 
  private:
   const Param& param(const std::string& name) const;
-  Values positions(const std::string& learned, int64_t count) const;
 
   const ModelConfig& config_;
   const ParamStore& params_;

@@ -61,7 +61,7 @@ void ForeignModel::read(const ForeignTensor& t, float* ours) const {
   if (is_table(t) || t.form == Form::output_bias) return read_rows(t, ours);
   if (t.form == Form::positions) return copy(t, unused_positions * width, t.shape[0] * width, ours);
   float* part = ours + t.first * t.columns();
-  t.transposed ? read_transposed(t, part) : copy(t, 0, t.rows() * t.columns(), part);
+  t.transposed ? read_transposed(t, part) : copy(t, t.their_first * t.columns(), t.rows() * t.columns(), part);
 }
 
 // Reads rows in our order. Runs of neighboring rows are read together.

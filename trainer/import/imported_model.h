@@ -29,4 +29,7 @@ ImportedModel import_huggingface(const std::string& folder);
 // as above.
 ImportedModel import_marian(const std::string& from);
 
+// Imports a folder for CTranslate2 that `weft export` has written. Errors are as above.
+ImportedModel import_ctranslate2(const std::string& folder);
+
 }  // namespace weft

@@ -22,45 +22,63 @@ bool is_all(const std::string& text, T& value) {
   return error == std::errc() && rest == end && !text.empty();
 }
 
-json scalar(const YAML::Node& node) {
-  const std::string& text = node.Scalar();
-  if (node.Tag() != "?") return text;  // quoted
-  if (text == "true" || text == "false") return text == "true";
-  if (text == "null" || text == "~") return nullptr;
-  if (int64_t whole = 0; is_all(text, whole)) return whole;
-  if (double number = 0; text.find_first_of("0123456789") != std::string::npos && is_all(text, number)) return number;
-  return text;
-}
+class YamlReader {
+ public:
+  explicit YamlReader(const std::string& what) : what_(what) {}
 
-json value_of(const YAML::Node& node) {
-  if (node.IsScalar()) return scalar(node);
-  if (!node.IsSequence()) return nullptr;
-  json list = json::array();
-  for (const YAML::Node& item : node) {
-    if (!item.IsScalar()) return nullptr;
-    list.push_back(scalar(item));
+  json read(const YAML::Node& root) const {
+    if (!root.IsMap()) refuse("the text is not a YAML mapping");
+    json object = json::object();
+    for (const auto& entry : root) {
+      const std::string name = checked(entry.first.as<std::string>());  // "null" for the keys ~ and null, as in Marian
+      if (object.contains(name)) refuse(fmt::format("the key '{}' occurs twice", printable(name)));
+      object[name] = value_of(entry.second);
+    }
+    return object;
   }
-  return list;
-}
+
+  // Escapes in a YAML text can stand for any byte, but JSON is UTF-8.
+  std::string checked(const std::string& text) const {
+    if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not valid UTF-8");
+    return text;
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    fail(ErrorKind::checkpoint, fmt::format("{}: {}", what_, why));
+  }
+
+ private:
+  json scalar(const YAML::Node& node) const {
+    const std::string text = checked(node.Scalar());
+    if (node.Tag() != "?") return text;  // quoted
+    if (text == "true" || text == "false") return text == "true";
+    if (text == "null" || text == "~") return nullptr;
+    if (int64_t whole = 0; is_all(text, whole)) return whole;
+    if (double number = 0; text.find_first_of("0123456789") != std::string::npos && is_all(text, number)) return number;
+    return text;
+  }
+
+  json value_of(const YAML::Node& node) const {
+    if (node.IsScalar()) return scalar(node);
+    if (!node.IsSequence()) return nullptr;
+    json list = json::array();
+    for (const YAML::Node& item : node) {
+      if (!item.IsScalar()) return nullptr;
+      list.push_back(scalar(item));
+    }
+    return list;
+  }
+
+  const std::string& what_;
+};
 
 }  // namespace
 
 json parse_yaml(const std::string& text, const std::string& what) {
-  if (find_invalid_utf8(text) != std::string::npos)
-    fail(ErrorKind::checkpoint, fmt::format("{}: the text is not valid UTF-8", what));
+  const YamlReader reader(what);
   try {
-    const YAML::Node root = YAML::Load(text);
-    if (!root.IsMap()) fail(ErrorKind::checkpoint, fmt::format("{}: the text is not a YAML mapping", what));
-    json object = json::object();
-    for (const auto& entry : root) {
-      const auto name = entry.first.as<std::string>();  // "null" for the keys ~ and null, as in Marian
-      if (object.contains(name))
-        fail(ErrorKind::checkpoint, fmt::format("{}: the key '{}' occurs twice", what, printable(name)));
-      object[name] = value_of(entry.second);
-    }
-    return object;
+    return reader.read(YAML::Load(reader.checked(text)));
   } catch (const YAML::Exception& error) {
-    fail(ErrorKind::checkpoint, fmt::format("{}: {}", what, printable(error.what())));
+    reader.refuse(printable(error.what()));
   }
 }
 
