@@ -15,8 +15,8 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
   options.add("max-length-extra", decode.max_length_extra, "tokens added to max-length-factor * source tokens");
   options.add("min-length", decode.min_length, "min tokens of a translation, without tags and eos");
   options.add("allow-unknown", decode.allow_unknown, "allow the unknown token in translations");
-  for (const char* key : {"beam", "beam-kind", "length-penalty", "length-penalty-kind", "max-length-factor", "max-length-extra",
-                          "min-length", "allow-unknown"})
+  for (const char* key : {"beam", "beam-kind", "length-penalty", "length-penalty-kind", "max-length-factor",
+                          "max-length-extra", "min-length", "allow-unknown"})
     options.describe_default(key, "checkpoint's");
 }
 

@@ -1,6 +1,6 @@
 // tests/fuzz/ctranslate2.cpp: a model.bin of CTranslate2: variables, aliases and the options that they imply.
 #include "tests/fuzz/target.h"
-#include "trainer/export/ctranslate2_names.h"
+#include "trainer/export/names/ctranslate2_names.h"
 #include "trainer/import/ctranslate2/ctranslate2_config.h"
 
 namespace {

@@ -2,7 +2,7 @@
 #include "trainer/import/huggingface/huggingface_config.h"
 
 #include "tests/fuzz/target.h"
-#include "trainer/export/huggingface_names.h"
+#include "trainer/export/names/huggingface_names.h"
 
 namespace {
 

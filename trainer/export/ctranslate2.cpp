@@ -8,8 +8,8 @@
 
 #include "data/batch.h"
 #include "tensor/error.h"
-#include "trainer/export/ctranslate2_names.h"
 #include "trainer/export/formats/ctranslate2_file.h"
+#include "trainer/export/names/ctranslate2_names.h"
 #include "trainer/export/weights.h"
 
 namespace weft {

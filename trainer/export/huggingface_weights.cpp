@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "tensor/math.h"
-#include "trainer/export/huggingface_names.h"
+#include "trainer/export/names/huggingface_names.h"
 
 namespace weft {
 namespace {

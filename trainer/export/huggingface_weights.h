@@ -1,7 +1,7 @@
 // trainer/export/huggingface_weights.h: returns the values of transformers' Marian and Pegasus classes.
 //
-// trainer/export/huggingface_names.h lists names and shapes. Tables get a row for padding, and tables of sinusoids are
-// added. Tensors are F32.
+// trainer/export/names/huggingface_names.h lists names and shapes. Tables get a row for padding, and tables of
+// sinusoids are added. Tensors are F32.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 #include "data/batch.h"
 #include "trainer/export/formats/npz.h"
-#include "trainer/export/marian_names.h"
+#include "trainer/export/names/marian_names.h"
 #include "trainer/export/weights.h"
 
 namespace weft {

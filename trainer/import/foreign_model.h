@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/export/foreign_tensor.h"
+#include "trainer/export/names/foreign_tensor.h"
 #include "trainer/import/formats/tensor_files.h"
 
 namespace weft {

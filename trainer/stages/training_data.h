@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "data/shards/corpus_verifier.h"
 #include "data/loader.h"
+#include "data/shards/corpus_verifier.h"
 #include "parallel/mesh.h"
 #include "trainer/stages/stage_run.h"
 #include "trainer/step/step_totals.h"

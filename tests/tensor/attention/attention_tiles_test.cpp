@@ -267,7 +267,8 @@ TEST_P(AttentionTiles, OfASentenceDoNotDependOnItsPlace) {
   b.forward(), b.backward();
   for (int head = 0; head < 2; ++head)
     for (int64_t row = 0; row < 45; ++row)
-      EXPECT_EQ(a.lse.ptr<float>()[head * a.lse.row_stride + row], b.lse.ptr<float>()[head * b.lse.row_stride + 60 + row]);
+      EXPECT_EQ(a.lse.ptr<float>()[head * a.lse.row_stride + row],
+                b.lse.ptr<float>()[head * b.lse.row_stride + 60 + row]);
   for (const auto& [x, y] : {std::pair{&a.y, &b.y}, {&a.d_q, &b.d_q}, {&a.d_kv, &b.d_kv}})
     EXPECT_EQ(std::memcmp(x->tensor.data, y->tensor.slice_rows(60, 45).data, x->tensor.slice_rows(0, 45).bytes()), 0);
 }

@@ -10,7 +10,7 @@
 #include "tests/trainer/export/export_fixture.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/export/huggingface.h"
-#include "trainer/export/huggingface_names.h"
+#include "trainer/export/names/huggingface_names.h"
 #include "trainer/import/imported_model.h"
 
 namespace weft::testing {

@@ -11,7 +11,7 @@
 #include "tests/support/errors.h"
 #include "tests/trainer/export/export_fixture.h"
 #include "trainer/export/formats/npz.h"
-#include "trainer/export/marian_names.h"
+#include "trainer/export/names/marian_names.h"
 #include "trainer/import/imported_model.h"
 
 namespace weft::testing {

@@ -8,7 +8,7 @@
 #include "data/atomic_file.h"
 #include "data/tokenizer.h"
 #include "tensor/error.h"
-#include "trainer/export/ctranslate2_names.h"
+#include "trainer/export/names/ctranslate2_names.h"
 #include "trainer/import/ctranslate2/ctranslate2_config.h"
 #include "trainer/import/foreign_model.h"
 #include "trainer/import/imported_model.h"

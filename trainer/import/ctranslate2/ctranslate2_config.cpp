@@ -8,7 +8,7 @@
 
 #include "tensor/error.h"
 #include "tensor/math.h"
-#include "trainer/export/ctranslate2_names.h"
+#include "trainer/export/names/ctranslate2_names.h"
 
 namespace weft {
 namespace {

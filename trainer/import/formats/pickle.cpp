@@ -73,7 +73,14 @@ size_t& Pickle::top() {
   return stack_.back();
 }
 
-std::vector<size_t> Pickle::pop_items() {
+std::vector<size_t> Pickle::pop_items(size_t count) {
+  std::vector<size_t> items(count);
+  for (size_t& item : items) item = pop();
+  std::ranges::reverse(items);
+  return items;
+}
+
+std::vector<size_t> Pickle::pop_arguments() {
   const PickleValue& tuple = values_[pop()];
   if (tuple.kind != Kind::tuple || tuple.of.size() > kMostArguments) refuse("is damaged");
   return tuple.of;
@@ -169,11 +176,6 @@ bool Pickle::change_memo(uint8_t code) {
 
 // Builds tuples, lists and dictionaries.
 bool Pickle::collect(uint8_t code) {
-  const auto add_to_top = [this](Kind kind, const std::vector<size_t>& items) {
-    PickleValue& value = values_[top()];
-    if (value.kind != kind || (kind == Kind::dict && items.size() % 2 != 0)) refuse("is damaged");
-    value.of.insert(value.of.end(), items.begin(), items.end());
-  };
   switch (code) {
     case '(':
       push({.kind = Kind::mark});
@@ -188,24 +190,18 @@ bool Pickle::collect(uint8_t code) {
       return true;
     case 0x85:
     case 0x86:
-    case 0x87: {
-      std::vector<size_t> items(static_cast<size_t>(code - 0x84));
-      for (size_t& item : items) item = pop();
-      std::ranges::reverse(items);
-      push({.kind = Kind::tuple, .of = std::move(items)});
+    case 0x87:
+      push({.kind = Kind::tuple, .of = pop_items(static_cast<size_t>(code - 0x84))});
       return true;
-    }
     case 'a':
-      add_to_top(Kind::list, {pop()});
+      add_to_top(Kind::list, pop_items(1));
       return true;
     case 'e':
       add_to_top(Kind::list, pop_to_mark());
       return true;
-    case 's': {
-      const size_t value = pop(), key = pop();
-      add_to_top(Kind::dict, {key, value});
+    case 's':
+      add_to_top(Kind::dict, pop_items(2));
       return true;
-    }
     case 'u':
       add_to_top(Kind::dict, pop_to_mark());
       return true;
@@ -214,9 +210,15 @@ bool Pickle::collect(uint8_t code) {
   }
 }
 
+void Pickle::add_to_top(PickleValue::Kind kind, const std::vector<size_t>& items) {
+  PickleValue& value = values_[top()];
+  if (value.kind != kind || (kind == Kind::dict && items.size() % 2 != 0)) refuse("is damaged");
+  value.of.insert(value.of.end(), items.begin(), items.end());
+}
+
 // REDUCE: the results of the known functions.
 void Pickle::call() {
-  const std::vector<size_t> arguments = pop_items();
+  const std::vector<size_t> arguments = pop_arguments();
   const std::string name = values_[pop()].name;
   if (!is_callable(name)) refuse(fmt::format("calls '{}', which is not executed", printable(name)));
   if (name == "collections.OrderedDict") {
@@ -247,7 +249,7 @@ void Pickle::step(uint8_t code) {
     case 'R':
       return call();
     case 'Q': {  // BINPERSID
-      const std::vector<size_t> id = pop_items();
+      const std::vector<size_t> id = pop_arguments();
       if (id.size() < 5) refuse("is damaged: a storage is incomplete");
       return push({.kind = Kind::storage, .of = id});
     }

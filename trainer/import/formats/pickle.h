@@ -42,7 +42,9 @@ class Pickle {
   void push_text(uint64_t size);
   void push_big_whole();
   size_t pop();
-  std::vector<size_t> pop_items();  // of a tuple: the arguments of a call
+  void add_to_top(PickleValue::Kind kind, const std::vector<size_t>& items);
+  std::vector<size_t> pop_items(size_t count);  // in the order in which they were pushed
+  std::vector<size_t> pop_arguments();          // the items of a tuple
   std::vector<size_t> pop_to_mark();
   size_t& top();
   void remember(uint64_t key);

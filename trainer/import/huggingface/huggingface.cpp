@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "trainer/export/huggingface_names.h"
+#include "trainer/export/names/huggingface_names.h"
 #include "trainer/import/foreign_model.h"
 #include "trainer/import/huggingface/huggingface_config.h"
 #include "trainer/import/huggingface/huggingface_vocabulary.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "trainer/config/run_config.h"
-#include "trainer/export/marian_names.h"
+#include "trainer/export/names/marian_names.h"
 #include "trainer/import/json_fields.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-// trainer/export/marian_names.h: the names and shapes of Weft's parameters in Marian's transformer.
+// trainer/export/names/marian_names.h: the names and shapes of Weft's parameters in Marian's transformer.
 //
 // Names come from src/models/transformer.h and src/layers/output.cpp of marian-nmt/marian-dev, version 1.12. Matrices
 // are [in, out], the transpose of Weft's, and vectors are [1, size]. Blocks are numbered from 1.
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "trainer/export/foreign_tensor.h"
+#include "trainer/export/names/foreign_tensor.h"
 
 namespace weft {
 

@@ -1,5 +1,5 @@
-// trainer/export/huggingface_names.cpp: lists the tensors side by side and block by block.
-#include "trainer/export/huggingface_names.h"
+// trainer/export/names/huggingface_names.cpp: lists the tensors side by side and block by block.
+#include "trainer/export/names/huggingface_names.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// trainer/export/huggingface_names.h: the names and shapes of Weft's parameters in transformers' encoder-decoder
+// trainer/export/names/huggingface_names.h: the names and shapes of Weft's parameters in transformers' encoder-decoder
 // models.
 //
 // The classes of Marian, Pegasus, BART, mBART and M2M-100 (also NLLB) use the same names (transformers 5.23.0,
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "trainer/export/foreign_tensor.h"
+#include "trainer/export/names/foreign_tensor.h"
 
 namespace weft {
 

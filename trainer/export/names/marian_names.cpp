@@ -1,5 +1,5 @@
-// trainer/export/marian_names.cpp: lists Marian's tensors block by block.
-#include "trainer/export/marian_names.h"
+// trainer/export/names/marian_names.cpp: lists Marian's tensors block by block.
+#include "trainer/export/names/marian_names.h"
 
 #include <fmt/format.h>
 

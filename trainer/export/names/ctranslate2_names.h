@@ -1,4 +1,4 @@
-// trainer/export/ctranslate2_names.h: the names and shapes of Weft's parameters in CTranslate2's TransformerSpec.
+// trainer/export/names/ctranslate2_names.h: the names and shapes of Weft's parameters in CTranslate2's TransformerSpec.
 //
 // The names come from python/ctranslate2/specs/transformer_spec.py and attention_spec.py, release 4.8.5. Matrices are
 // [out, in], as in Weft. Tied tables have one entry; their other names are aliases in the file.
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/config.h"
-#include "trainer/export/foreign_tensor.h"
+#include "trainer/export/names/foreign_tensor.h"
 
 namespace weft {
 

@@ -1,5 +1,5 @@
-// trainer/export/ctranslate2_names.cpp: lists the tensors side by side and block by block.
-#include "trainer/export/ctranslate2_names.h"
+// trainer/export/names/ctranslate2_names.cpp: lists the tensors side by side and block by block.
+#include "trainer/export/names/ctranslate2_names.h"
 
 #include <fmt/format.h>
 

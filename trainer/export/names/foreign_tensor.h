@@ -1,4 +1,4 @@
-// trainer/export/foreign_tensor.h: one row of the table that says where another program keeps Weft's parameters.
+// trainer/export/names/foreign_tensor.h: one row of the table that says where another program keeps Weft's parameters.
 //
 // A table serves both directions: the exporter writes its tensors, and the importer reads them. A tensor of the other
 // program is a parameter of Weft or a part of its rows, because Weft keeps queries, keys and values in one matrix.
