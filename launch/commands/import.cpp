@@ -10,6 +10,7 @@
 #include "data/atomic_file.h"
 #include "data/batch.h"
 #include "launch/commands.h"
+#include "launch/commands/import_adapters.h"
 #include "launch/options/new_folder.h"
 #include "launch/options/options.h"
 #include "launch/options/tokenizer_options.h"
@@ -29,20 +30,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class ForeignFormat : uint8_t { automatic, ctranslate2, huggingface, marian, pytorch };
-constexpr EnumNames<ForeignFormat, 5> enum_names(ForeignFormat) {
+enum class ForeignFormat : uint8_t { automatic, ctranslate2, huggingface, marian, peft, pytorch };
+constexpr EnumNames<ForeignFormat, 6> enum_names(ForeignFormat) {
   return {{{"auto", ForeignFormat::automatic},
            {"ctranslate2", ForeignFormat::ctranslate2},
            {"huggingface", ForeignFormat::huggingface},
            {"marian", ForeignFormat::marian},
+           {"peft", ForeignFormat::peft},
            {"pytorch", ForeignFormat::pytorch}}};
 }
 
 struct ImportRequest {
   ForeignFormat format = ForeignFormat::automatic;
-  std::string from, weights, config, output;
+  std::string from, base, weights, config, output;
   std::string tokenizer, source_tokenizer, target_tokenizer;
 };
+
+ForeignFormat format_of(const ImportRequest& r) {
+  if (r.from.empty()) return ForeignFormat::pytorch;
+  if (r.format != ForeignFormat::automatic) return r.format;
+  if (!fs::is_directory(r.from)) return ForeignFormat::marian;
+  if (fs::exists(r.from + "/adapter_config.json")) return ForeignFormat::peft;
+  if (fs::exists(r.from + "/weft_transformer.py")) return ForeignFormat::pytorch;
+  if (!fs::exists(r.from + "/config.json")) return ForeignFormat::marian;
+  return fs::exists(r.from + "/model.bin") ? ForeignFormat::ctranslate2 : ForeignFormat::huggingface;
+}
 
 // If --weights is a folder, takes the weights from it, and also the tokenizers unless options name tokenizers.
 void take_files_of_folder(ImportRequest& r) {
@@ -67,6 +79,14 @@ void require_alone(const ImportRequest& r) {
     fail(ErrorKind::usage, fmt::format("--from {} is not a folder", r.from));
 }
 
+void require_weights(const Options& options, ImportRequest& r) {
+  for (const char* name : {"weights", "config"}) options.require(name);
+  take_files_of_folder(r);
+  find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
+}
+
 bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   Options options(
       "import --from PATH --output DIR | --weights PATH --config FILE.cfg --output DIR [options]\n\n"
@@ -75,12 +95,15 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
       "nn.Transformer (docs/pytorch.md).\n\n"
       "  weft import --from opus-mt-en-de --output imported\n"
       "  weft import --from marian/model.npz --output imported\n"
+      "  weft import --from adapters --base imported --output adapted\n"
       "  weft import --weights model.safetensors --config my.cfg --tokenizer spm.model --output imported");
   options.add("from", r.from,
               "folder with config.json, model.safetensors and SentencePiece models of a MarianMTModel, "
               "M2M100ForConditionalGeneration (M2M-100, NLLB), MBartForConditionalGeneration or "
               "PegasusForConditionalGeneration; or a .npz or .bin file of Marian with its vocabularies in the same "
               "folder, or that folder; or a folder of any format that weft export has written");
+  options.add("base", r.base,
+              "run or checkpoint of the model that --from adapts, if --from is a folder of adapters (peft)");
   options.add("format", r.format, "program that reads --from; auto = concluded from the files of the folder");
   options.add("weights", r.weights,
               "safetensors file with the tensor names and shapes of nn.Transformer, or a folder with such a "
@@ -90,15 +113,10 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   options.add("output", r.output,
               "new or empty folder for the checkpoint; translate, score, --train.init and others can use this folder");
   if (!options.parse(args)) return false;
-  if (r.from.empty()) {
-    for (const char* name : {"weights", "config"}) options.require(name);
-    take_files_of_folder(r);
-    find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-    check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
-    if (r.tokenizer.empty() && r.source_tokenizer.empty()) options.require("tokenizer");
-  } else {
-    require_alone(r);
-  }
+  r.from.empty() ? require_weights(options, r) : require_alone(r);
+  if (format_of(r) == ForeignFormat::peft) options.require("base");
+  if (!r.base.empty() && format_of(r) != ForeignFormat::peft)
+    fail(ErrorKind::usage, "--base is the model of adapters, but --from is not a folder of peft");
   options.require("output");
   require_new_folder(r.output);
   return true;
@@ -173,14 +191,6 @@ ImportedModel import_pytorch_folder(const std::string& folder) {
   return import_pytorch(r, std::move(config));
 }
 
-ForeignFormat format_of(const ImportRequest& r) {
-  if (r.format != ForeignFormat::automatic) return r.format;
-  if (!fs::is_directory(r.from)) return ForeignFormat::marian;
-  if (fs::exists(r.from + "/weft_transformer.py")) return ForeignFormat::pytorch;
-  if (!fs::exists(r.from + "/config.json")) return ForeignFormat::marian;
-  return fs::exists(r.from + "/model.bin") ? ForeignFormat::ctranslate2 : ForeignFormat::huggingface;
-}
-
 ImportedModel import_model(const ImportRequest& r) {
   switch (format_of(r)) {
     case ForeignFormat::ctranslate2:
@@ -212,6 +222,10 @@ std::string save(const std::string& output, const ImportedModel& imported, const
 int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
+  if (format_of(request) == ForeignFormat::peft) {
+    import_adapters(request.from, request.base, request.output);
+    return 0;
+  }
   const ImportedModel imported =
       request.from.empty() ? import_pytorch(request, read_config(request)) : import_model(request);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);

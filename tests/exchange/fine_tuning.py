@@ -1,7 +1,7 @@
 """fine_tuning.py WEFT SOURCE TARGET FOLDER: fine-tuning of imported models equals PyTorch's.
 
 Takes ten steps of Adam with an imported MarianMTModel and an NLLB-shaped model: with frozen tables, and with low-rank
-adapters (against peft). Compares losses (relative) and weights (relative to the largest of each tensor) on four grids.
+adapters (against peft, which then also loads and saves them). Compares losses (relative) and weights (relative to the largest of each tensor) on four grids.
 The corpus is one long pair, so that every block contains the same mean loss, however many copies of it fit.
 """
 import copy
@@ -122,6 +122,33 @@ def compare(kind, method, weft, losses, wanted, options, merged):
             raise SystemExit(f"FAILED  {kind}, {method}")
 
 
+def exchange(kind, theirs, weft):
+    """Adapters that Weft has trained, in peft and back."""
+    run_folder, there, back = weft.folder / "adapters-1x1", weft.folder / "peft", weft.folder / "peft-of-peft"
+    run(weft.weft, "export", "--checkpoint", run_folder, "--format", "peft", "--output", there)
+    loaded = peft.PeftModel.from_pretrained(copy.deepcopy(theirs.model), there)
+    trained = tensors_of(run_folder / "checkpoints")
+    parameters = dict(loaded.named_parameters())
+    for name, values in trained.items():
+        base, which = name.rsplit(".lora_", 1)
+        found = parameters[f"base_model.model.{layer_of_peft(base)}.lora_{which.upper()}.default.weight"]
+        if not torch.equal(found, values.reshape(found.shape)):
+            raise SystemExit(f"FAILED  {kind}: {name} differs in peft")
+    if loaded.peft_config["default"].lora_alpha != ALPHA or loaded.peft_config["default"].r != RANK:
+        raise SystemExit(f"FAILED  {kind}: rank or alpha differ in peft")
+    loaded.save_pretrained(back)
+    run(weft.weft, "import", "--from", back, "--base", weft.imported, "--output", weft.folder / "back")
+    returned = tensors_of(weft.folder / "back")
+    if returned.keys() != trained.keys() or not all(torch.equal(returned[n], trained[n]) for n in trained):
+        raise SystemExit(f"FAILED  {kind}: adapters that come back from peft differ")
+    scores = [run(weft.weft, "score", "--checkpoint", checkpoint, "--source", weft.folder / "source", "--target",
+                  weft.folder / "target", "--json", "--quiet", *theirs.options)
+              for checkpoint in (run_folder, weft.folder / "back")]
+    if scores[0] != scores[1]:
+        raise SystemExit(f"FAILED  {kind}: scores of adapters that come back from peft differ")
+    print(f"{kind}: {len(trained)} tensors of adapters are equal in peft, and equal when they come back", flush=True)
+
+
 def main():
     weft_program, source, target, folder = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
     source_line, target_line = [" ".join(file.read_text().splitlines()[:6]) for file in (source, target)]
@@ -152,6 +179,7 @@ def main():
         compare(kind, "adapters", weft,
                 *trained("adapters", lambda model: adapted(model, initial), lambda model: model.merge_and_unload()),
                 lora, merged=True)
+        exchange(kind, theirs, weft)
 
 
 main()

@@ -47,6 +47,8 @@ class StoredModel {  // verifies all bytes that it reads
   void read(const std::string& name, float* values) const;
   // Reads `count` values from index `first`. REQUIRES: !adapts(name).
   void read(const std::string& name, int64_t first, int64_t count, float* values) const;
+  // Returns a tensor of adapters, such as "encoder.0.self_attention.qkv.q.lora_a".
+  std::vector<float> adapter(const std::string& name) const { return stored(name); }
   void require_same_model(const StoredModel& other) const;
 
  private:

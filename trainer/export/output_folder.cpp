@@ -39,6 +39,8 @@ constexpr const char* kNames[] = {
     "special_tokens_map.json",
     "model.safetensors",
     "weft_transformer.py",
+    "adapter_config.json",
+    "adapter_model.safetensors",
 };
 
 // Returns an entry written neither by an export nor by Python (for weft_transformer.py), or "" if there is none.

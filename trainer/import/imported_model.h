@@ -29,6 +29,13 @@ ImportedModel import_huggingface(const std::string& folder);
 // as above.
 ImportedModel import_marian(const std::string& from);
 
+struct ImportedAdapters {
+  LoraConfig lora;
+  std::function<void(const std::string& name, float* values)> read;  // reads a parameter of adapters
+};
+// Imports a folder of peft for a model of transformers that has been imported as `base`. Errors are as above.
+ImportedAdapters import_peft(const std::string& folder, ModelConfig base);
+
 // Imports a folder for CTranslate2 that `weft export` has written. Errors are as above.
 ImportedModel import_ctranslate2(const std::string& folder);
 

@@ -15,14 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void add_safetensors(const std::string& path, TensorFiles& all) {
-  const SafetensorsFile file(path);
-  std::map<std::string, TensorInFile> tensors;
-  for (const auto& [name, entry] : file.entries())
-    tensors[name] = {.dtype = entry.dtype, .shape = entry.shape, .offset = file.data_begin() + entry.begin};
-  all.add(file.file(), tensors);
-}
-
 // Returns the files of the index. A name with a folder would lead outside.
 std::set<std::string> listed_files(const std::string& index) {
   const nlohmann::json json = parse_strict_json(read_file(index), index, ErrorKind::checkpoint);
@@ -40,6 +32,14 @@ std::set<std::string> listed_files(const std::string& index) {
 }
 
 }  // namespace
+
+void add_safetensors(const std::string& path, TensorFiles& all) {
+  const SafetensorsFile file(path);
+  std::map<std::string, TensorInFile> tensors;
+  for (const auto& [name, entry] : file.entries())
+    tensors[name] = {.dtype = entry.dtype, .shape = entry.shape, .offset = file.data_begin() + entry.begin};
+  all.add(file.file(), tensors);
+}
 
 TensorFiles open_huggingface_weights(const std::string& folder) {
   using Add = void (*)(const std::string& path, TensorFiles& all);

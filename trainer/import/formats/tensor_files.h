@@ -46,6 +46,7 @@ class TensorFiles {
 // of kind checkpoint if the folder has none of them.
 TensorFiles open_huggingface_weights(const std::string& folder);
 
+void add_safetensors(const std::string& path, TensorFiles& all);
 // Adds the tensors of a state_dict in a file of torch.save, of which nothing is executed.
 void add_pytorch_bin(const std::string& path, TensorFiles& all);
 

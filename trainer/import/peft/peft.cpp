@@ -1,0 +1,82 @@
+// trainer/import/peft/peft.cpp: reads adapters for transformers' models.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tensor/error.h"
+#include "trainer/checkpoint/safetensors.h"
+#include "trainer/export/names/peft_names.h"
+#include "trainer/import/foreign_model.h"
+#include "trainer/import/imported_model.h"
+#include "trainer/import/json_fields.h"
+
+namespace weft {
+namespace {
+
+// Values of adapter_config.json that change the numbers and that Weft does not support.
+void check_fixed(const JsonFields& json) {
+  if (const std::string type = json.text("peft_type", ""); type != "LORA")
+    json.refuse(fmt::format("peft_type is '{}', but only LORA can be imported", printable(type)));
+  for (const char* flag : {"use_rslora", "use_dora", "fan_in_fan_out"})
+    if (json.truth(flag, false)) json.refuse(fmt::format("{} = true is not supported", flag));
+  if (const std::string bias = json.text("bias", "none"); bias != "none")
+    json.refuse(fmt::format("bias = '{}' is not supported, only none", printable(bias)));
+  for (const char* key : {"rank_pattern", "alpha_pattern", "modules_to_save", "layers_to_transform",
+                          "layer_replication", "lora_bias", "target_parameters"})
+    if (json.has(key) && !json[key].empty() && json[key] != false) json.refuse(fmt::format("{} is not supported", key));
+}
+
+LoraConfig read_lora(const JsonFields& json) {
+  check_fixed(json);
+  if (json.whole("r") < 1) json.refuse("r must be at least 1");
+  LoraConfig lora{.rank = json.whole("r"), .dropout = json.number("lora_dropout", 0), .targets = ""};
+  lora.alpha = json.number("lora_alpha", static_cast<double>(lora.rank));
+  std::set<std::string> targets;
+  for (const std::string& module : json.texts("target_modules")) {
+    const std::string target = peft_target(module);
+    if (target.empty())
+      json.refuse(
+          fmt::format("target_modules contains '{}', but only q_proj, k_proj, v_proj, out_proj, fc1 and fc2 are "
+                      "supported",
+                      printable(module)));
+    targets.insert(target);
+  }
+  lora.targets = fmt::format("{}", fmt::join(targets, ","));
+  try {
+    lora.check();
+  } catch (const Error& error) {
+    json.refuse(error.what());
+  }
+  return lora;
+}
+
+TensorFiles open_adapters(const std::string& folder) {
+  TensorFiles files;
+  if (std::filesystem::exists(folder + "/adapter_model.safetensors")) {
+    add_safetensors(folder + "/adapter_model.safetensors", files);
+  } else if (std::filesystem::exists(folder + "/adapter_model.bin")) {
+    add_pytorch_bin(folder + "/adapter_model.bin", files);
+  } else {
+    fail(ErrorKind::checkpoint,
+         fmt::format("{} contains neither adapter_model.safetensors nor adapter_model.bin", folder));
+  }
+  return files;
+}
+
+}  // namespace
+
+ImportedAdapters import_peft(const std::string& folder, ModelConfig base) {
+  base.lora = read_lora(JsonFields(folder + "/adapter_config.json"));
+  const auto model = std::make_shared<ForeignModel>(ForeignModel{.from = folder,
+                                                                 .config = "adapter_config.json, for this base,",
+                                                                 .files = open_adapters(folder),
+                                                                 .tensors = peft_names(base),
+                                                                 .width = base.width});
+  model->check([](const std::string&) { return false; });
+  return {.lora = base.lora, .read = [model](const std::string& name, float* values) { model->read(name, values); }};
+}
+
+}  // namespace weft
