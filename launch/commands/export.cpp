@@ -85,6 +85,8 @@ void write_folder(const ExportRequest& r, const LoadedModel& model) {
                                .target = model.target_tokenizer(),
                                .beam = decode.beam,
                                .length_penalty = decode.length_penalty,
+                               .length_penalty_kind = decode.length_penalty_kind,
+                               .beam_kind = decode.beam_kind,
                                .max_length_factor = decode.max_length_factor,
                                .max_length_extra = decode.max_length_extra,
                                .allow_unknown = decode.allow_unknown,

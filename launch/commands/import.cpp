@@ -23,6 +23,7 @@
 #include "trainer/import/imported_model.h"
 #include "trainer/import/json_fields.h"
 #include "trainer/inference/model_loader.h"
+#include "trainer/inference/translator.h"
 #include "trainer/train_state.h"
 
 namespace weft {
@@ -104,7 +105,8 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
               "folder, or that folder; or a folder of any format that weft export has written");
   options.add("base", r.base,
               "run or checkpoint of the model that --from adapts, if --from is a folder of adapters (peft)");
-  options.add("format", r.format, "program that reads --from; auto = concluded from the files of the folder");
+  options.add("format", r.format,
+              "program that wrote the model of --from; auto = inferred from the files of the folder");
   options.add("weights", r.weights,
               "safetensors file with the tensor names and shapes of nn.Transformer, or a folder with such a "
               "model.safetensors and, optionally, tokenizers, as written by weft export --format pytorch");
@@ -115,6 +117,7 @@ bool parse(const std::vector<std::string>& args, ImportRequest& r) {
   if (!options.parse(args)) return false;
   r.from.empty() ? require_weights(options, r) : require_alone(r);
   if (format_of(r) == ForeignFormat::peft) options.require("base");
+  if (r.from.empty() && options.given("format")) fail(ErrorKind::usage, "--format is the format of --from");
   if (!r.base.empty() && format_of(r) != ForeignFormat::peft)
     fail(ErrorKind::usage, "--base is the model of adapters, but --from is not a folder of peft");
   options.require("output");
@@ -136,9 +139,8 @@ void take_vocabulary(int64_t& configured, const char* option, const std::string&
   configured = entries;
 }
 
-RunConfig read_config(const ImportRequest& r) {
-  RunConfig config;
-  apply_cfg_file(r.config, config);
+// Takes the sizes of the vocabularies from the tokenizers.
+void complete(RunConfig& config, const ImportRequest& r) {
   const std::string& source = r.tokenizer.empty() ? r.source_tokenizer : r.tokenizer;
   const std::string& target = r.tokenizer.empty() ? r.target_tokenizer : r.tokenizer;
   ModelConfig& m = config.model;
@@ -150,6 +152,12 @@ RunConfig read_config(const ImportRequest& r) {
                                        r.config));
   config.parallel = {.dp = 1, .tp = 1};
   m.resolve(/*tp=*/1);
+}
+
+RunConfig read_config(const ImportRequest& r) {
+  RunConfig config;
+  apply_cfg_file(r.config, config);
+  complete(config, r);
   return config;
 }
 
@@ -167,27 +175,38 @@ ImportedModel import_pytorch(const ImportRequest& r, RunConfig config) {
   return imported;
 }
 
-// A folder that `weft export --format pytorch` has written: its config.json contains the options of the model.
+// Returns the lines of a section of a .cfg file. Values of an untrusted file must not contain further lines.
+std::string cfg_section(const std::string& name, const JsonFields& json, const nlohmann::json& options) {
+  std::string text = fmt::format("[{}]\n", name);
+  for (const auto& [key, value] : options.items()) {
+    const std::string line = fmt::format("{} = {}", key, value.is_string() ? value.get<std::string>() : value.dump());
+    if (printable(line, line.size()) != line)
+      json.refuse(fmt::format("the option '{}' of {} is damaged", printable(key), name));
+    text += line + "\n";
+  }
+  return text;
+}
+
+// A folder that `weft export --format pytorch` has written: its config.json contains the options of model and search.
 ImportedModel import_pytorch_folder(const std::string& folder) {
   const std::string file = folder + "/config.json";
   const JsonFields json(file);
-  if (!json.has("model") || !json["model"].is_object()) json.refuse("the options of the model are missing");
-  const JsonFields model(file, json["model"]), ids(file, json.has("special_ids") ? json["special_ids"] : nullptr);
-  const bool is_learned = model.text("positions", "") == name_of_enum(Positions::learned);
-  std::string text = "[model]\n";
-  for (const auto& [key, value] : json["model"].items())
-    if (key != "max_positions" || is_learned)
-      text += fmt::format("{} = {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  for (const char* section : {"model", "decode", "special_ids"})
+    if (!json.has(section) || !json[section].is_object()) json.refuse(fmt::format("{} is missing", section));
+  nlohmann::json model = json["model"];
+  if (JsonFields(file, model).text("positions", "") != name_of_enum(Positions::learned)) model.erase("max_positions");
   RunConfig config;
-  apply_cfg(text, file, config);
-  const int64_t start = ids.whole("start", SpecialIds::bos);
+  apply_cfg(cfg_section("model", json, model) + cfg_section("decode", json, json["decode"]), file, config);
+  const int64_t start = JsonFields(file, json["special_ids"]).whole("start", SpecialIds::bos);
   if (start < 0) config.model.start_token = StartToken::zero;
   if (start == SpecialIds::eos) config.model.start_token = StartToken::eos;
-  config.parallel = {.dp = 1, .tp = 1};
-  config.model.resolve(/*tp=*/1);
-  ImportRequest r{.weights = folder, .tokenizer = "", .source_tokenizer = "", .target_tokenizer = ""};
+  ImportRequest r{.weights = folder, .config = file};
   take_files_of_folder(r);
   find_tokenizers(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  check_tokenizer_files(r.tokenizer, r.source_tokenizer, r.target_tokenizer);
+  if (r.tokenizer.empty() && r.source_tokenizer.empty())
+    fail(ErrorKind::checkpoint, fmt::format("{} contains neither tokenizer.model nor source.model", folder));
+  complete(config, r);
   return import_pytorch(r, std::move(config));
 }
 
@@ -219,6 +238,15 @@ std::string save(const std::string& output, const ImportedModel& imported, const
 
 }  // namespace
 
+// Values from another program's files must be values that `weft translate` accepts.
+void check_decoding(const ImportedModel& imported, const std::string& from) {
+  try {
+    beam_options(imported.config.decode);
+  } catch (const Error& error) {
+    fail(ErrorKind::checkpoint, fmt::format("{}: the options of the search: {}", from, error.what()));
+  }
+}
+
 int run_import(const CommandContext& context) {
   ImportRequest request;
   if (!parse(context.args, request)) return 0;
@@ -228,6 +256,7 @@ int run_import(const CommandContext& context) {
   }
   const ImportedModel imported =
       request.from.empty() ? import_pytorch(request, read_config(request)) : import_model(request);
+  check_decoding(imported, request.from.empty() ? request.config : request.from);
   ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
   const Transformer model(imported.config.model, params, /*num_positions=*/1);
   params.lay_out();
@@ -238,6 +267,8 @@ int run_import(const CommandContext& context) {
   fmt::print("  vocabulary {} / {}; all numbers are finite and were copied exactly\n",
              with_commas(imported.config.model.source_vocabulary),
              with_commas(imported.config.model.target_vocabulary));
+  for (const std::string& option : imported.unused_options)
+    fmt::print("  {} of the other program's search is not used: Weft has no such option\n", option);
   fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
   fmt::print("  train it:  weft train --config {}/config.cfg --train.init={} ...\n", folder, request.output);
   return 0;

@@ -10,9 +10,10 @@
 
 namespace weft {
 
-double length_penalty(LengthPenalty kind, int64_t tokens, double alpha) {
-  const auto n = static_cast<double>(tokens);
-  return std::pow(kind == LengthPenalty::gnmt ? (5 + n) / 6 : n, alpha);
+double length_penalty(const BeamOptions& options, int64_t tokens, int64_t forced) {
+  const bool is_gnmt = options.length_penalty_kind == LengthPenalty::gnmt;
+  const double base = is_gnmt ? (5 + static_cast<double>(tokens)) / 6 : static_cast<double>(tokens + forced);
+  return std::pow(base, options.length_penalty);
 }
 
 Beam::Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced)
@@ -21,12 +22,6 @@ Beam::Beam(const BeamOptions& options, int64_t max_tokens, int64_t forced)
 // One of a hypothesis's continuations can be its end, which takes no place from the others in a beam of fixed width.
 int64_t continuations_per_hypothesis(const BeamOptions& options) {
   return options.beam + (options.kind == BeamKind::shrinking ? 0 : 1);
-}
-
-double Beam::penalty(int64_t tokens) const {
-  const bool counts_prefix = options_.length_penalty_kind == LengthPenalty::power;
-  return length_penalty(options_.length_penalty_kind, counts_prefix ? tokens : tokens - forced_,
-                        options_.length_penalty);
 }
 
 int64_t Beam::places() const { return options_.beam - (shrinks() ? std::ssize(finished_) : 0); }

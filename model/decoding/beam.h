@@ -35,8 +35,6 @@ constexpr EnumNames<BeamKind, 3> enum_names(BeamKind) {
   return {{{"shrinking", BeamKind::shrinking}, {"fixed", BeamKind::fixed}, {"first", BeamKind::first}}};
 }
 
-double length_penalty(LengthPenalty kind, int64_t tokens, double alpha);
-
 struct BeamOptions {
   int64_t beam = 5;
   BeamKind kind = BeamKind::shrinking;
@@ -45,6 +43,8 @@ struct BeamOptions {
   int64_t nbest = 1;            // hypotheses to return, at most the beam
 };
 
+// Of a hypothesis with `tokens` tokens, eos included, after `forced` tokens of a prefix.
+double length_penalty(const BeamOptions& options, int64_t tokens, int64_t forced);
 int64_t continuations_per_hypothesis(const BeamOptions& options);  // that Beam::advance() needs
 
 struct Hypothesis {
@@ -96,7 +96,7 @@ class Beam {
     double log_prob = 0;
   };
   void finish(const Continuation& c);
-  double penalty(int64_t tokens) const;  // of a hypothesis with `tokens` tokens, prefix and eos included
+  double penalty(int64_t tokens) const { return length_penalty(options_, tokens - forced_, forced_); }
   bool shrinks() const { return options_.kind == BeamKind::shrinking; }
 
   BeamOptions options_;

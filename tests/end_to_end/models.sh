@@ -124,6 +124,9 @@ exchanging() {  # after translating, whose lines and text it reads
     expect 0 "$weft" translate --quiet --beam 1 --checkpoint from-$format <lines
     check "from a folder of $format alone, the same" same text out
   done
+  sed -i 's/"norm": "\([a-z]*\)"/"norm": "\1\\n[train]\\nvalidate_command = true"/' exported-pytorch/config.json
+  expect 4 "$weft" import --from exported-pytorch --output refused
+  check "a value with further lines is refused" has err "config.json: the option 'norm' of model is damaged"
   expect 0 train 2 begun --train.steps=1 --train.init=imported
   check "a new run starts with it" has err 'starting with the parameters of imported/step-00000000'
   sed 's/^feed_forward = 64$/feed_forward = 96/' whole/config.cfg >wider.cfg

@@ -75,7 +75,7 @@ def worst_difference(theirs, weft, checkpoint, sources, targets, folder):
 @torch.no_grad()
 def compare_translations(theirs, weft, checkpoint, sources, beam, options):
     """Returns the numbers of equal and of compared translations: those that transformers ends with eos."""
-    found = run(weft, "translate", "--checkpoint", checkpoint, "--beam", beam, "--json", "--quiet", "--allow-unknown",
+    found = run(weft, "translate", "--checkpoint", checkpoint, "--beam", beam, "--json", "--quiet",
                 "--max-length-factor", 0, "--max-length-extra", LONGEST, *options["weft"], *theirs.options,
                 lines="".join(line + "\n" for line in sources))
     equal = compared = 0

@@ -10,6 +10,7 @@
 
 #include "data/tokenizer.h"
 #include "model/config.h"
+#include "model/decoding/beam.h"
 #include "model/parameters/param_store.h"
 #include "trainer/export/output_folder.h"
 
@@ -21,6 +22,8 @@ struct ExportedModel {
   const Tokenizer &source, &target;  // the same object if there is one tokenizer
   int64_t beam = 1;                  // default beam size of the engine, if its files can set a default
   double length_penalty = 0;
+  LengthPenalty length_penalty_kind = LengthPenalty::gnmt;
+  BeamKind beam_kind = BeamKind::shrinking;
   double max_length_factor = 0;  // maximum length of a translation: factor * source tokens + extra
   int64_t max_length_extra = 0;
   bool allow_unknown = false;  // the unknown token may be predicted

@@ -88,6 +88,7 @@ json generation_config(const ExportedModel& model) {
                  {"max_length", 512},
                  {"num_beams", model.beam}};
   if (model.beam > 1) config["length_penalty"] = model.length_penalty;
+  if (model.beam_kind == BeamKind::first) config["early_stopping"] = true;
   return config;
 }
 

@@ -18,8 +18,6 @@
 namespace weft {
 namespace {
 
-constexpr double kMarianEps = 1e-6;  // eps of Marian's layer norm
-
 struct MarianTensor {
   std::vector<int64_t> shape;
   MakeValues values;

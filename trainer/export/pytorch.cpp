@@ -35,7 +35,9 @@ ordered_json pytorch_config(const ExportedModel& model) {
            {{"unk", SpecialIds::unk}, {"bos", SpecialIds::bos}, {"eos", SpecialIds::eos}, {"start", c.start_id()}}},
           {"decode",
            {{"beam", model.beam},
+            {"beam_kind", name_of_enum(model.beam_kind)},
             {"length_penalty", model.length_penalty},
+            {"length_penalty_kind", name_of_enum(model.length_penalty_kind)},
             {"max_length_factor", model.max_length_factor},
             {"max_length_extra", model.max_length_extra}}}};
 }

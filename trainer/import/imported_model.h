@@ -14,6 +14,7 @@ struct ImportedModel {
   RunConfig config;                               // resolved for one rank
   std::map<std::string, std::string> tokenizers;  // contents of tokenizer.model, or source.model and target.model
   std::function<void(const std::string& name, float* values)> read;  // reads a parameter; throws an Error
+  std::vector<std::string> unused_options = {};                      // of the other program's search
 };
 
 // Return the configuration with the sizes of the vocabularies, resolved for one rank, and the files of tokenizers.

@@ -71,7 +71,7 @@ std::vector<Translation> DocumentTranslator::split(const Translation& joined) co
     part.end = end;
     part.text = translator_.target_tokenizer().decode(part.tokens);
     part.log_prob = std::accumulate(part.log_probs.begin(), part.log_probs.end(), 0.0);
-    part.score = translator_.score_of(part.log_prob, std::ssize(part.log_probs));
+    part.score = translator_.score_of(part.log_prob, std::ssize(part.log_probs), static_cast<int64_t>(num_forced));
   };
   for (size_t i = 0; i <= joined.tokens.size(); ++i) {
     if (i >= num_forced) parts.back().log_probs.push_back(joined.log_probs[i - num_forced]);

@@ -146,8 +146,8 @@ bool Translator::has_text(const TranslationInput& input) const {
   return num_leading_tags(input.source, source_) < input.source.size();
 }
 
-double Translator::score_of(double log_prob, int64_t tokens) const {
-  return log_prob / length_penalty(config_.length_penalty_kind, tokens, config_.length_penalty);
+double Translator::score_of(double log_prob, int64_t tokens, int64_t forced) const {
+  return log_prob / length_penalty(beam_options(config_), tokens, forced);
 }
 
 int64_t Translator::max_tokens(const TranslationInput& input) const {

@@ -59,8 +59,9 @@ class Translator {
   TranslationInput encode(const TaggedLine& line) const { return encode_line(line, source_, target_); }
   const Tokenizer& source_tokenizer() const { return source_; }
   const Tokenizer& target_tokenizer() const { return target_; }
-  double score_of(double log_prob, int64_t tokens) const;  // `tokens` includes eos
-  bool has_text(const TranslationInput& input) const;      // not only tags
+  // `tokens` includes eos, but not the `forced` tokens of a prefix.
+  double score_of(double log_prob, int64_t tokens, int64_t forced) const;
+  bool has_text(const TranslationInput& input) const;  // not only tags
   bool is_cut(const TranslationInput& input) const { return std::ssize(input.source) > longest_source(); }
   bool lists_nbest() const { return config_.nbest > 1; }
   int64_t longest_source() const { return search_.longest_source(); }

@@ -198,7 +198,7 @@ TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
     for (size_t k = 0; k < 4; ++k) {
       const Hypothesis& h = found[i][k];
       EXPECT_NEAR(h.log_prob, log_probs[k], 1e-3);
-      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty(LengthPenalty::gnmt, std::ssize(h.tokens) + 1, 1.0));
+      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty({.length_penalty = 1}, std::ssize(h.tokens) + 1, 0));
       EXPECT_LE(static_cast<int64_t>(h.tokens.size()), requests[i].max_tokens);
       EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), SpecialIds::bos), 0);
       EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), SpecialIds::eos), 0);
@@ -224,8 +224,8 @@ TEST_F(BeamSearchTest, GoesOnFromAForcedPrefix) {
       EXPECT_EQ(Tokens(h.tokens.begin(), h.tokens.begin() + std::ssize(prefix)), prefix);
       const std::vector<double> rows = m.rows(requests[i].source, {h.tokens})[0];
       EXPECT_NEAR(h.log_prob, std::accumulate(rows.begin() + std::ssize(prefix), rows.end(), 0.0), 1e-3);
-      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty(LengthPenalty::gnmt,
-                                                            std::ssize(h.tokens) - std::ssize(prefix) + 1, 1.0));
+      EXPECT_DOUBLE_EQ(h.score, h.log_prob / length_penalty({.length_penalty = 1},
+                                                            std::ssize(h.tokens) - std::ssize(prefix) + 1, 0));
     }
   }
 }

@@ -15,12 +15,14 @@ constexpr int32_t kEnd = SpecialIds::eos;
 using Tokens = std::vector<int32_t>;
 
 TEST(LengthPenalty, IsGnmtsOrAPowerOfTheLength) {
-  const auto gnmt = [](int64_t tokens, double alpha) { return length_penalty(LengthPenalty::gnmt, tokens, alpha); };
+  const auto gnmt = [](int64_t tokens, double alpha) { return length_penalty({.length_penalty = alpha}, tokens, 0); };
   EXPECT_DOUBLE_EQ(gnmt(1, 0.6), 1.0);
   EXPECT_DOUBLE_EQ(gnmt(7, 1.0), 2.0);
   EXPECT_DOUBLE_EQ(gnmt(19, 0.5), 2.0);
   EXPECT_DOUBLE_EQ(gnmt(100, 0.0), 1.0);
-  EXPECT_DOUBLE_EQ(length_penalty(LengthPenalty::power, 9, 0.5), 3.0);
+  const BeamOptions power{.length_penalty_kind = LengthPenalty::power, .length_penalty = 0.5};
+  EXPECT_DOUBLE_EQ(length_penalty(power, 9, 0), 3.0);
+  EXPECT_DOUBLE_EQ(length_penalty(power, 7, 2), 3.0);  // counts a forced prefix
 }
 
 TEST(Beam, OfOneTakesTheBestPieceUntilItIsTheEnd) {

@@ -46,9 +46,12 @@ TEST_F(PytorchExport, WritesWeightsModuleTokenizerAndConfiguration) {
   EXPECT_EQ(model["position_offset"], 2);
   EXPECT_EQ(model["source_vocabulary"], config_.source_vocabulary);
   EXPECT_EQ(config["special_ids"], nlohmann::json({{"unk", 0}, {"bos", 1}, {"eos", 2}, {"start", 1}}));
-  EXPECT_EQ(
-      config["decode"],
-      nlohmann::json({{"beam", 4}, {"length_penalty", 0.5}, {"max_length_factor", 1.5}, {"max_length_extra", 7}}));
+  EXPECT_EQ(config["decode"], nlohmann::json({{"beam", 4},
+                                              {"beam_kind", "shrinking"},
+                                              {"length_penalty", 0.5},
+                                              {"length_penalty_kind", "gnmt"},
+                                              {"max_length_factor", 1.5},
+                                              {"max_length_extra", 7}}));
 }
 
 TEST_F(PytorchExport, HasTwoTokenizersAndTheRowsOfLearnedPositions) {

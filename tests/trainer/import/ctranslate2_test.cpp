@@ -97,6 +97,10 @@ TEST_F(Ctranslate2Damage, IsRefusedByName) {
   refused("\5" + good.substr(1), "version 5 of model.bin is not supported");
   refused(good.substr(0, good.size() - 9), "is truncated");
   const size_t at = good.find("encoder/layer_0/ffn/linear_1/bias");
+  std::string deeper = good;
+  const size_t heads = good.find("decoder/num_heads") + std::string("decoder/num_heads").size() + 1 + 1 + 1 + 4;
+  deeper[heads] = 4;
+  refused(deeper, "decoder/num_heads = 4 is not supported, only 3");
   std::string renamed = good;
   renamed[at] = 'E';
   refused(renamed, "lacks tensor 'encoder/layer_0/ffn/linear_1/bias'");

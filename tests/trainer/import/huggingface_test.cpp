@@ -144,6 +144,24 @@ TEST_F(NllbImport, HasTheOptionsOfItsClass) {
   EXPECT_FALSE(m.bias_output);
 }
 
+TEST_F(NllbImport, TakesTheOptionsOfTheSearch) {
+  const auto decode = [&] { return import_huggingface(output()).config.decode; };
+  EXPECT_EQ(decode().beam, 1);
+  EXPECT_EQ(decode().beam_kind, BeamKind::fixed);
+  EXPECT_EQ(decode().length_penalty_kind, LengthPenalty::power);
+  EXPECT_EQ(decode().length_penalty, 1);
+  EXPECT_EQ(decode().min_length, 0);
+  EXPECT_TRUE(decode().allow_unknown);
+  change_config("num_beams", 5);
+  EXPECT_EQ(decode().beam, 5);
+  write_json("generation_config.json",  // which then contains all options of the search
+             {{"early_stopping", true}, {"bad_words_ids", {{3}, {1}}}, {"repetition_penalty", 1.1}});
+  EXPECT_EQ(decode().beam, 1);
+  EXPECT_EQ(decode().beam_kind, BeamKind::first);
+  EXPECT_FALSE(decode().allow_unknown);
+  EXPECT_EQ(import_huggingface(output()).unused_options, std::vector<std::string>{"repetition_penalty"});
+}
+
 TEST_F(NllbImport, MovesTheRowsOfTheTableToOurIds) {
   const ImportedModel imported = import_huggingface(output());
   const Values table = values_of(imported, "embedding.weight");

@@ -233,11 +233,37 @@ TEST_F(TrainedMarian, RefusesWhatWeftCannotCompute) {
       {"enc-depth: 1\n", "the key 'enc-depth' occurs twice"},
       {"skip: [\n", "special:model.yml"},
       {"skip: \xff\n", "is not valid UTF-8"},
+      {"a: &a [x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x]\n"
+       "b: *a\nc: *a\nd: *a\ne: *a\nf: *a\ng: *a\nh: *a\ni: *a\nj: *a\nk: *a\nl: *a\nm: *a\nn: *a\no: *a\np: *a\n",
+       "aliases are not supported"},
   };
   for (const auto& [more, message] : changes) {
     write(more);
     expect_error([&] { import_marian(output()); }, ErrorKind::checkpoint, {message});
   }
+}
+
+TEST_F(TrainedMarian, IsFoundInTheCurrentFolder) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(output());
+  EXPECT_NO_THROW(import_marian("model.npz"));
+  std::filesystem::current_path(before);
+}
+
+TEST_F(TrainedMarian, RefusesNamesAndValuesOfItsDecoder) {
+  const std::vector<std::pair<std::string, const char*>> cases = {
+      {"vocabs: [\"a\\nb\", c]", "lacks the file 'a\\nb'"},
+      {"vocabs: [.., ..]", "lacks the file '..'"},
+      {"vocabs: [vocab.spm]", "vocabs has 1 entries"},
+      {"max-length-factor: 1e300", "max-length-factor = 1e+300 must be between 0 and 1000"},
+  };
+  for (const auto& [text, message] : cases) {
+    write_file_atomically(output() + "/decoder.yml", text + "\n");
+    expect_error([&] { import_marian(output()); }, ErrorKind::checkpoint, {message});
+  }
+  write_file_atomically(output() + "/decoder.yml", "word-penalty: 0.5\n");
+  EXPECT_EQ(import_marian(output()).unused_options, std::vector<std::string>{"word-penalty"});
+  EXPECT_EQ(import_marian(output()).config.decode.min_length, 0);
 }
 
 TEST_F(TrainedMarian, RefusesDamagedArchives) {

@@ -125,6 +125,24 @@ TEST_F(PyTorchBin, RefusesWhatItsStoragesDoNotContain) {
   EXPECT_TRUE(holds(refusal(), "does not contain a state_dict"));
 }
 
+TEST_F(PyTorchBin, RefusesTensorsWithoutTheirBytes) {
+  write_file_atomically(path(), six_);
+  const auto file = std::make_shared<const CheckedReader>(path());
+  TensorFiles files;
+  expect_error(
+      [&] {
+        files.add(file, {{"w", {.dtype = "F32", .shape = {3}, .offset = 0, .bytes = 11}}});
+      },
+      ErrorKind::checkpoint, {"tensor 'w' of shape [3] is truncated: it has 11 bytes"});
+  expect_error(
+      [&] {
+        files.add(file, {{"w", {.dtype = "F32", .shape = {3}, .offset = 16, .bytes = 12}}});
+      },
+      ErrorKind::checkpoint, {"is truncated"});
+  files.add(file, {{"w", {.dtype = "F32", .shape = {3}, .offset = 12, .bytes = 12}}});
+  EXPECT_EQ(values(files, "w", 3), (std::vector<float>{4, 5, 6}));
+}
+
 TEST(Pickle, RefusesDamage) {
   const std::vector<std::pair<std::string, const char*>> cases = {{"", "is truncated"},
                                                                   {"N", "is truncated"},

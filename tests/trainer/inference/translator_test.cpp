@@ -128,7 +128,7 @@ TEST_F(TranslatorTest, TheLogProbabilitiesOfTheTokensAddUpToTheScore) {
           ASSERT_EQ(t.log_probs.size(), given.log_probs.size());
           for (size_t k = 0; k < t.log_probs.size(); ++k) EXPECT_NEAR(t.log_probs[k], given.log_probs[k], 1e-4);
           EXPECT_EQ(std::accumulate(t.log_probs.begin(), t.log_probs.end(), 0.0), t.log_prob);
-          EXPECT_EQ(t.log_prob / length_penalty(LengthPenalty::gnmt, std::ssize(t.log_probs), 0.6), t.score);
+          EXPECT_EQ(t.log_prob / length_penalty({.length_penalty = 0.6}, std::ssize(t.log_probs), 0), t.score);
         }
       }
     }

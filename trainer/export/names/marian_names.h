@@ -12,6 +12,8 @@
 
 namespace weft {
 
+inline constexpr double kMarianEps = 1e-6;  // eps of Marian's layer norm
+
 struct MarianTables {  // names of the tables; several may be the same tensor
   std::string source = "encoder_Wemb", target = "decoder_Wemb";
   std::string output = "decoder_ff_logit_out_Wt";  // [V, D]; with tied tables it is not used

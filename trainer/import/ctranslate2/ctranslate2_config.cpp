@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 constexpr const char* kFirst = "encoder/layer_0";
-constexpr int64_t kMostOffset = 4;  // of the first position that is looked for
+constexpr int64_t kMostOffset = 1024;  // of the first position that is looked for
 constexpr float kSinusoidError = 1e-5f;
 
 class ConfigReader {
@@ -34,8 +34,7 @@ class ConfigReader {
     c_.tying = has_alias(kCtranslate2Source) ? Tying::all : has_alias(kCtranslate2Output) ? Tying::output : Tying::none;
     c_.norm_eps = json.number("layer_norm_epsilon", 0);
     c_.start_token = start_token(json);
-    for (const char* other : {"decoder/alibi", "encoder/multi_query_attention"})
-      if (flag(other)) refuse(fmt::format("{} is not supported", other));
+    check_numbers();
     try {
       ModelConfig(c_).resolve(/*tp=*/1);
     } catch (const Error& error) {
@@ -68,6 +67,24 @@ class ConfigReader {
     int64_t count = 0;
     while (has(fmt::format("{}/layer_{}/ffn/linear_0/weight", side, count))) ++count;
     return count;
+  }
+
+  // Every number must be one that has been read, equal on both sides and in all layers, or without effect.
+  void check_numbers() const {
+    for (const std::string& name : v_.files.names())
+      if (name.ends_with("/weight_scale")) refuse("quantized weights cannot be imported");
+    for (const auto& [name, value] : v_.numbers) {
+      const std::string last = name.substr(name.rfind('/') + 1);
+      const bool is_layers = name.find("/layer_") != std::string::npos;
+      const std::string like = (is_layers ? std::string(kFirst) + "/self_attention/" : "encoder/") + last;
+      double wanted = 0;
+      if (last == "start_from_zero_embedding" || last.starts_with("alignment_")) continue;
+      if (last == "rotary_base") wanted = 10000;
+      for (const char* read :
+           {"num_heads", "pre_norm", "activation", "scale_embeddings", "num_heads_kv", "rotary_interleave"})
+        if (last == read) wanted = number(like);
+      if (value != wanted) refuse(fmt::format("{} = {} is not supported, only {}", printable(name), value, wanted));
+    }
   }
 
   void read_sizes() {

@@ -50,7 +50,7 @@ class VariablesReader {
       found_.numbers[variable] = number(tensor.dtype, bytes);
       return;
     }
-    tensor.offset = at_;
+    tensor.offset = at_, tensor.bytes = bytes;
     skip(bytes);
     if (!arrays_.emplace(variable, tensor).second)
       refuse(fmt::format("variable '{}' occurs twice", printable(variable)));

@@ -37,7 +37,10 @@ void add_safetensors(const std::string& path, TensorFiles& all) {
   const SafetensorsFile file(path);
   std::map<std::string, TensorInFile> tensors;
   for (const auto& [name, entry] : file.entries())
-    tensors[name] = {.dtype = entry.dtype, .shape = entry.shape, .offset = file.data_begin() + entry.begin};
+    tensors[name] = {.dtype = entry.dtype,
+                     .shape = entry.shape,
+                     .offset = file.data_begin() + entry.begin,
+                     .bytes = entry.end - entry.begin};
   all.add(file.file(), tensors);
 }
 
@@ -56,8 +59,8 @@ TensorFiles open_huggingface_weights(const std::string& folder) {
     for (const std::string& part : listed_files(index)) add(path_of(part), all);
     return all;
   }
-  fail(ErrorKind::checkpoint, fmt::format("{} contains neither model.safetensors nor pytorch_model.bin, also not in "
-                                          "parts with an index.json",
+  fail(ErrorKind::checkpoint, fmt::format("{} contains neither model.safetensors nor pytorch_model.bin, neither as one "
+                                          "file nor in parts with an index.json",
                                           folder));
 }
 

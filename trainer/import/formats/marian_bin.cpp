@@ -52,7 +52,8 @@ class BinReader {
     skip(next<uint64_t>());
     std::map<std::string, TensorInFile> tensors;
     for (size_t i = 0; i < headers.size(); ++i) {
-      const TensorInFile tensor{.dtype = dtype_of(headers[i].type), .shape = shapes[i], .offset = at_};
+      const TensorInFile tensor{
+          .dtype = dtype_of(headers[i].type), .shape = shapes[i], .offset = at_, .bytes = headers[i].data_bytes};
       if (!tensors.emplace(names[i], tensor).second)
         refuse(fmt::format("array '{}' occurs twice", printable(names[i])));
       skip(headers[i].data_bytes);

@@ -29,7 +29,10 @@ class NpyHeader {
     if (length > kLongestHeader || length > member.size - before) refuse("has a header that is too long");
     text_.resize(length);
     file.read(member.offset + before, text_.data(), length);
-    tensor_ = {.dtype = dtype(), .shape = shape(), .offset = member.offset + before + length};
+    tensor_ = {.dtype = dtype(),
+               .shape = shape(),
+               .offset = member.offset + before + length,
+               .bytes = member.size - before - length};
     if (after("'fortran_order':").substr(0, 5) != "False") refuse("is in Fortran's order");
   }
   const TensorInFile& tensor() const { return tensor_; }

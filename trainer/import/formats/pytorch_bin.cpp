@@ -17,6 +17,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr uint64_t kMostPickle = 4 << 20;
+constexpr size_t kMostDimensions = 8;
 // The whole number 0x1950a86a20f9469cfc6c, with which an old file begins.
 constexpr std::string_view kOldMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 
@@ -56,6 +57,7 @@ class StateDict {
     fail(ErrorKind::checkpoint, fmt::format("{}: {}", path_, why));
   }
   std::vector<int64_t> wholes(const PickleValue& tuple) const {
+    if (tuple.of.size() > kMostDimensions) refuse(fmt::format("a tensor has {} dimensions", tuple.of.size()));
     std::vector<int64_t> numbers;
     for (const size_t item : tuple.of) numbers.push_back(pickle_.at(item).number);
     return numbers;
@@ -76,6 +78,7 @@ class StateDict {
     if (static_cast<uint64_t>(elements) > most) refuse(fmt::format("tensor '{}' exceeds the file", printable(name)));
     found.offset = place_of_(pickle_.at(storage.of[2]).name, static_cast<uint64_t>(elements) * size) +
                    static_cast<uint64_t>(first) * size;
+    found.bytes = static_cast<uint64_t>(numel) * size;
     return found;
   }
 

@@ -24,11 +24,11 @@ int64_t numel_of(const std::vector<int64_t>& shape) {
 void TensorFiles::add(std::shared_ptr<const CheckedReader> file, const std::map<std::string, TensorInFile>& tensors) {
   for (const auto& [name, tensor] : tensors) {
     const int64_t numel = numel_of(tensor.shape);
-    const uint64_t size = bytes_of_dtype(tensor.dtype);
-    if (numel < 0 || tensor.offset > file->size() ||
-        static_cast<uint64_t>(numel) > (file->size() - tensor.offset) / std::max<uint64_t>(size, 1))
-      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' with shape {} exceeds the file", file->path(),
-                                              printable(name), str(tensor.shape)));
+    const uint64_t size = std::max<uint64_t>(bytes_of_dtype(tensor.dtype), 1);
+    if (tensor.offset > file->size() || tensor.bytes > file->size() - tensor.offset || numel < 0 ||
+        static_cast<uint64_t>(numel) > tensor.bytes / size)
+      fail(ErrorKind::checkpoint, fmt::format("{}: tensor '{}' of shape {} is truncated: it has {} bytes", file->path(),
+                                              printable(name), str(tensor.shape), tensor.bytes));
     const auto [other, is_new] = places_.emplace(name, Place{file, tensor});
     if (!is_new)
       fail(ErrorKind::checkpoint,

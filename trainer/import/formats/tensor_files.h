@@ -19,11 +19,12 @@ struct TensorInFile {
   std::string dtype;           // a name of safetensors: "F32", "F16", "BF16", "I8", ...
   std::vector<int64_t> shape;  // each size is at least 0
   uint64_t offset = 0;         // of the first value in the file; the values are row-major and little-endian
+  uint64_t bytes = 0;          // that the file has for the values
 };
 
 class TensorFiles {
  public:
-  // Throws an Error if a tensor exceeds the file, or if another file has a tensor of this name.
+  // Throws an Error if a tensor exceeds its bytes or the file, or if another file has a tensor of this name.
   void add(std::shared_ptr<const CheckedReader> file, const std::map<std::string, TensorInFile>& tensors);
 
   std::vector<std::string> names() const;  // sorted

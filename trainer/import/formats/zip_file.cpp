@@ -59,6 +59,7 @@ class Zip {
   }
 
   void verify(const std::string& name, uint64_t size) {
+    if ((verified_ += size) > size_) refuse(name, "overlaps another member");
     uint64_t bytes = 0;
     int count = 0;
     while ((count = unzReadCurrentFile(file_.get(), buffer_.data(), kBufferBytes)) > 0)
@@ -68,7 +69,7 @@ class Zip {
   }
 
   std::string path_;
-  uint64_t size_;
+  uint64_t size_, verified_ = 0;
   std::unique_ptr<void, int (*)(unzFile)> file_;
   std::vector<char> buffer_ = std::vector<char>(kBufferBytes);
 };

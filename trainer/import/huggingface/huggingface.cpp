@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "data/batch.h"
 #include "trainer/export/names/huggingface_names.h"
 #include "trainer/import/foreign_model.h"
 #include "trainer/import/huggingface/huggingface_config.h"
@@ -47,10 +48,13 @@ class HuggingFaceReader {
     model_.source_rows = vocabularies.source.rows, model_.target_rows = vocabularies.target.rows;
     RunConfig config{.model = config_.model, .decode = config_.decode};
     config.model.start_token = start_token();
+    config.decode.allow_unknown =
+        std::ranges::count(config_.never_predicted, vocabularies.target.rows[SpecialIds::unk]) == 0;
     return {.config = imported_config(std::move(config), vocabularies),
             .tokenizers = tokenizers_of(vocabularies),
             .read = [model = std::make_shared<const ForeignModel>(std::move(model_))](
-                        const std::string& name, float* values) { model->read(name, values); }};
+                        const std::string& name, float* values) { model->read(name, values); },
+            .unused_options = config_.unused_options};
   }
 
  private:

@@ -121,17 +121,27 @@ void read_ids(const JsonFields& config, const JsonFields& generation, HuggingFac
   h.bos = id("bos_token_id", false), h.padding = id("pad_token_id", false);
 }
 
-// Older folders have these values in config.json.
-DecodeConfig read_decoder(const JsonFields& config, const JsonFields& generation) {
-  const auto fields_with = [&](const char* key) { return generation.has(key) ? generation : config; };
-  DecodeConfig decode;
-  decode.beam = std::max<int64_t>(1, fields_with("num_beams").whole("num_beams", 1));
+// transformers reads the options of the search from generation_config.json alone if it exists. Older folders have them
+// in config.json.
+void read_decoder(const JsonFields& fields, HuggingFaceConfig& h) {
+  DecodeConfig& decode = h.decode;
+  decode.beam = fields.whole("num_beams", 1);
   decode.length_penalty_kind = LengthPenalty::power;
-  decode.length_penalty = fields_with("length_penalty").number("length_penalty", 1);
-  const JsonFields stopping = fields_with("early_stopping");  // false, true or "never"
-  const bool is_first = stopping.has("early_stopping") && stopping["early_stopping"] == true;
+  decode.length_penalty = fields.number("length_penalty", 1);
+  decode.min_length = 0;
+  const bool is_first = fields.has("early_stopping") && fields["early_stopping"] == true;
   decode.beam_kind = is_first ? BeamKind::first : BeamKind::fixed;
-  return decode;
+  if (fields.has("early_stopping") && fields["early_stopping"] == "never") h.unused_options.push_back("early_stopping");
+  for (const auto& [key, usual] : {std::pair("repetition_penalty", 1.0),
+                                   {"no_repeat_ngram_size", 0.0},
+                                   {"min_length", 0.0},
+                                   {"num_beam_groups", 1.0},
+                                   {"temperature", 1.0}})
+    if (fields.number(key, usual) != usual) h.unused_options.emplace_back(key);
+  if (!fields.has("bad_words_ids") || !fields["bad_words_ids"].is_array()) return;
+  for (const nlohmann::json& words : fields["bad_words_ids"])
+    if (words.is_array() && words.size() == 1 && words[0].is_number_integer())
+      h.never_predicted.push_back(words[0].get<int64_t>());
 }
 
 }  // namespace
@@ -147,7 +157,7 @@ HuggingFaceConfig read_huggingface_config(const std::string& folder) {
   if (h.type == "mbart" && h.start != h.eos)
     config.refuse(
         fmt::format("decoder_start_token_id = {} is not eos: of mBART, only mBART-50 can be imported", h.start));
-  h.decode = read_decoder(config, generation);
+  read_decoder(generation.exists() ? generation : config, h);
   return h;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "trainer/config/run_config.h"
 
@@ -17,8 +18,10 @@ struct HuggingFaceConfig {
   DecodeConfig decode;
   bool has_languages = false;                          // the tokenizer has a token per language
   int64_t start = 0, bos = -1, eos = 0, padding = -1;  // ids in the vocabularies; -1: none
-  bool has_padding_row = true;   // false: the probability of padding is 0, so its row can be left out
-  int64_t unused_positions = 0;  // rows of a table of positions before the first position
+  bool has_padding_row = true;              // false: the probability of padding is 0, so its row can be left out
+  std::vector<int64_t> never_predicted;     // ids of bad_words_ids that are one token
+  std::vector<std::string> unused_options;  // of the search, which Weft does not have
+  int64_t unused_positions = 0;             // rows of a table of positions before the first position
 };
 
 // Reads config.json and generation_config.json. Throws an Error of kind checkpoint if they are damaged, or if the model

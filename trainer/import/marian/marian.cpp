@@ -23,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_model(const std::string& name) {
-  return (name.ends_with(".npz") || name.ends_with(".bin")) && !name.ends_with(".optimizer.npz");
+  const bool is_shortlist = name.starts_with("lex.");
+  return (name.ends_with(".npz") || name.ends_with(".bin")) && !name.ends_with(".optimizer.npz") && !is_shortlist;
 }
 bool is_yml(const std::string& file) {
   return file.ends_with(".yml") || file.ends_with(".yaml") || file.ends_with(".json");
@@ -33,7 +34,7 @@ bool is_yml(const std::string& file) {
 class MarianFiles {
  public:
   explicit MarianFiles(const std::string& from)
-      : folder_(fs::is_directory(from) ? fs::path(from) : fs::path(from).parent_path()) {
+      : folder_(fs::is_directory(from) ? fs::path(from) : fs::absolute(from).parent_path()) {
     const std::string decoder = decoder_yml(from);
     if (!decoder.empty()) decoder_ = JsonFields(decoder, parse_yaml(read_file(decoder), decoder));
     weights_ = fs::is_directory(from) ? listed_model() : from;
@@ -60,7 +61,7 @@ class MarianFiles {
 
  private:
   std::string decoder_yml(const std::string& from) const {
-    if (fs::exists(from + ".decoder.yml")) return from + ".decoder.yml";
+    if (!fs::is_directory(from) && fs::exists(from + ".decoder.yml")) return from + ".decoder.yml";
     if (fs::exists(folder_ / "decoder.yml")) return folder_ / "decoder.yml";
     const std::vector<fs::path> found = files([](const std::string& name) { return name.ends_with(".decoder.yml"); });
     if (found.size() == 1) return found[0];
@@ -77,8 +78,10 @@ class MarianFiles {
   }
   std::string existing(const fs::path& name) const {
     const fs::path file = folder_ / name.filename();
-    if (!fs::exists(file))
-      fail(ErrorKind::checkpoint, fmt::format("{} lacks {}", folder_.string(), file.filename().string()));
+    std::error_code error;  // a name from a file can be too long
+    if (!fs::is_regular_file(file, error))
+      fail(ErrorKind::checkpoint,
+           fmt::format("{} lacks the file '{}'", folder_.string(), printable(name.filename().string())));
     return file;
   }
   std::string listed_model() const {
@@ -87,6 +90,9 @@ class MarianFiles {
     if (listed.empty())
       for (const fs::path& file : files(is_model)) listed.push_back(file.filename());
     if (listed.size() == 1) return folder_ / listed[0];
+    if (listed.empty())
+      fail(ErrorKind::checkpoint,
+           fmt::format("{} contains neither config.json nor a model of Marian (.npz, .bin)", folder_.string()));
     fail(ErrorKind::checkpoint,
          fmt::format("{} contains {} models: give the file of one as --from", folder_.string(), listed.size()));
   }
@@ -150,10 +156,15 @@ class MarianReader {
                 imported_config({.model = config.model, .decode = read_marian_decoder(files_.decoder())}, vocabularies),
             .tokenizers = tokenizers_of(vocabularies),
             .read = [model = std::make_shared<const ForeignModel>(std::move(model_))](
-                        const std::string& name, float* values) { model->read(name, values); }};
+                        const std::string& name, float* values) { model->read(name, values); },
+            .unused_options = unused_options()};
   }
 
  private:
+  std::vector<std::string> unused_options() const {
+    return files_.decoder().number("word-penalty", 0) == 0 ? std::vector<std::string>{}
+                                                           : std::vector<std::string>{"word-penalty"};
+  }
   JsonFields configuration() const {
     const std::string place = fmt::format("{}, {}", files_.weights(), kMarianConfiguration);
     if (!model_.files.has(kMarianConfiguration))

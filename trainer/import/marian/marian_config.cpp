@@ -12,8 +12,8 @@
 namespace weft {
 namespace {
 
-constexpr double kMarianEps = 1e-6;     // eps of Marian's layer norm
-constexpr int64_t kMarianBeam = 12;     // defaults of marian-decoder
+constexpr int64_t kMarianBeam = 12;  // defaults of marian-decoder
+constexpr double kMostMaxLength = 1000;
 constexpr double kMarianMaxLength = 3;  // factor of --max-length-factor
 constexpr double kMarianDropout = 0.1;  // a model does not contain its rates; this is the task transformer-base's
 
@@ -123,11 +123,15 @@ MarianConfig read_marian_config(const JsonFields& yml) {
 
 DecodeConfig read_marian_decoder(const JsonFields& yml) {
   DecodeConfig decode;
-  decode.beam = std::max<int64_t>(1, yml.whole("beam-size", kMarianBeam));
+  decode.beam = yml.whole("beam-size", kMarianBeam);
+  decode.min_length = 0;
   decode.length_penalty_kind = LengthPenalty::power;
   decode.length_penalty = yml.number("normalize", 0);
   decode.max_length_factor = yml.number("max-length-factor", kMarianMaxLength);
-  decode.max_length_extra = static_cast<int64_t>(std::max(0.0, decode.max_length_factor));  // Marian's source has eos
+  if (!(decode.max_length_factor >= 0 && decode.max_length_factor <= kMostMaxLength))
+    yml.refuse(
+        fmt::format("max-length-factor = {} must be between 0 and {}", decode.max_length_factor, kMostMaxLength));
+  decode.max_length_extra = static_cast<int64_t>(decode.max_length_factor);  // Marian's source includes eos
   decode.allow_unknown = yml.truth("allow-unk", false);
   return decode;
 }

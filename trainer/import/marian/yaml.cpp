@@ -24,9 +24,11 @@ bool is_all(const std::string& text, T& value) {
 
 class YamlReader {
  public:
-  explicit YamlReader(const std::string& what) : what_(what) {}
+  YamlReader(const std::string& what, size_t size) : what_(what), size_(size) {}
 
-  json read(const YAML::Node& root) const {
+  json read(const std::string& text) {
+    if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not valid UTF-8");
+    const YAML::Node root = YAML::Load(text);
     if (!root.IsMap()) refuse("the text is not a YAML mapping");
     json object = json::object();
     for (const auto& entry : root) {
@@ -37,8 +39,11 @@ class YamlReader {
     return object;
   }
 
-  // Escapes in a YAML text can stand for any byte, but JSON is UTF-8.
-  std::string checked(const std::string& text) const {
+  // Escapes in a YAML text can stand for any byte, but JSON is UTF-8. Without aliases, all texts together are at most
+  // twice as long as the file: an escape of two bytes can stand for three.
+  std::string checked(const std::string& text) {
+    converted_ += text.size() + 1;
+    if (converted_ > 2 * size_ + 16) refuse("aliases are not supported");
     if (find_invalid_utf8(text) != std::string::npos) refuse("the text is not valid UTF-8");
     return text;
   }
@@ -47,7 +52,7 @@ class YamlReader {
   }
 
  private:
-  json scalar(const YAML::Node& node) const {
+  json scalar(const YAML::Node& node) {
     const std::string text = checked(node.Scalar());
     if (node.Tag() != "?") return text;  // quoted
     if (text == "true" || text == "false") return text == "true";
@@ -57,7 +62,7 @@ class YamlReader {
     return text;
   }
 
-  json value_of(const YAML::Node& node) const {
+  json value_of(const YAML::Node& node) {
     if (node.IsScalar()) return scalar(node);
     if (!node.IsSequence()) return nullptr;
     json list = json::array();
@@ -69,14 +74,15 @@ class YamlReader {
   }
 
   const std::string& what_;
+  size_t size_, converted_ = 0;
 };
 
 }  // namespace
 
 json parse_yaml(const std::string& text, const std::string& what) {
-  const YamlReader reader(what);
+  YamlReader reader(what, text.size());
   try {
-    return reader.read(YAML::Load(reader.checked(text)));
+    return reader.read(text);
   } catch (const YAML::Exception& error) {
     reader.refuse(printable(error.what()));
   }
