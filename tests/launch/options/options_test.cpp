@@ -127,7 +127,7 @@ TEST(Options, ShowsCommonOptionsFirstAndHidesThoseThatAreRefused) {
   e.options.hide("json");
   const std::string help = e.options.help();
   EXPECT_NE(help.find("\ncommon options, with [defaults]\n  --decode.beam "), std::string::npos) << help;
-  EXPECT_EQ(help.find("--decode.beam"), help.rfind("--decode.beam")) << help;
+  EXPECT_EQ(help.find("--decode.beam "), help.rfind("--decode.beam ")) << help;
   EXPECT_EQ(help.find("--json"), std::string::npos) << help;
   EXPECT_EQ(e.options.help(HelpFormat::words).find("--json"), std::string::npos);
   EXPECT_TRUE(e.options.parse({"--source", "x", "--json"}));  // the command says why it refuses it
