@@ -236,8 +236,6 @@ std::string save(const std::string& output, const ImportedModel& imported, const
   return write_model_checkpoint(output, model);
 }
 
-}  // namespace
-
 // Values from another program's files must be values that `weft translate` accepts.
 void check_decoding(const ImportedModel& imported, const std::string& from) {
   try {
@@ -246,6 +244,8 @@ void check_decoding(const ImportedModel& imported, const std::string& from) {
     fail(ErrorKind::checkpoint, fmt::format("{}: the options of the search: {}", from, error.what()));
   }
 }
+
+}  // namespace
 
 int run_import(const CommandContext& context) {
   ImportRequest request;

@@ -51,6 +51,7 @@ void import_adapters(const std::string& folder, const std::string& base, const s
   ModelCheckpoint model = adapters_of(imported, config, params);
   for (const auto& [name, digest] : read_checkpoint_manifest(checkpoint).files)
     if (StoredModel::is_tokenizer(name)) model.tokenizers[name] = read_file(checkpoint + "/" + name);
+  const bool is_new = !std::filesystem::exists(output);
   std::string written;
   try {
     TrainState state;
@@ -59,6 +60,7 @@ void import_adapters(const std::string& folder, const std::string& base, const s
     written = write_model_checkpoint(output, model);
   } catch (...) {
     std::filesystem::remove_all(base_root(output));
+    if (std::error_code error; is_new) std::filesystem::remove(output, error);
     throw;
   }
   int64_t numel = 0;

@@ -1,21 +1,15 @@
 // tests/fuzz/pytorch_bin.cpp: a state_dict of PyTorch. An input that is no zip archive is read as an old file, and then
 // as the pickle of an archive, whose checksums would hide it from a fuzzer.
-#include <vector>
-
 #include "tests/fuzz/target.h"
+#include "tests/fuzz/tensor_files.h"
 #include "trainer/import/formats/pickle.h"
-#include "trainer/import/formats/tensor_files.h"
 
 namespace {
 
 void read_file(std::string_view bytes) {
   weft::TensorFiles files;
   weft::add_pytorch_bin(weft::fuzz::file("pytorch_model.bin", bytes), files);
-  for (const std::string& name : files.names()) {
-    int64_t values = 1;
-    for (const int64_t size : files.shape(name)) values *= size;
-    files.read(name, 0, values, std::vector<float>(static_cast<size_t>(values) + 1).data());
-  }
+  weft::fuzz::read_all(files);
 }
 
 void read_pickle(std::string_view bytes) { weft::Pickle(bytes, "data.pkl").result(); }

@@ -225,12 +225,10 @@ struct TrainConfig {
 
 inline constexpr const char* kBeamKindHelp =
     "shrinking: finished hypotheses keep their place, as in Marian; fixed: they leave it to others, as in "
-    "transformers; "
-    "first: as fixed, but the search ends when `beam` are finished, as in fairseq";
+    "transformers; first: as fixed, but the search ends when `beam` are finished, as in fairseq";
 inline constexpr const char* kLengthPenaltyHelp =
     "by which a log probability is divided: gnmt = ((5 + length) / 6)^alpha; power = length^alpha, as in Marian, "
-    "fairseq, "
-    "transformers and CTranslate2";
+    "fairseq, transformers and CTranslate2";
 
 struct DecodeConfig {
   int64_t beam = 5;

@@ -13,18 +13,6 @@
 namespace weft {
 namespace {
 
-void require_peft_model(const ModelConfig& c) {
-  const auto refuse = [](const char* option, const std::string& value, const char* fits) {
-    refuse_form("peft", option, value, fits);
-  };
-  if (c.positions == Positions::interleaved)
-    refuse("model.positions", name_of_enum(c.positions), "transformers has other columns");
-  if (is_rotary(c.positions)) refuse("model.positions", name_of_enum(c.positions), "transformers has no such models");
-  if (is_gated(c.activation)) refuse("model.activation", name_of_enum(c.activation), "gated units are not supported");
-  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind), "only layer is supported");
-  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads), "only 0 is supported");
-}
-
 std::string adapter_config(const LoraConfig& lora) {
   nlohmann::json modules = nlohmann::json::array();
   for (const std::string& target : split_at_commas(lora.targets)) modules.push_back(peft_module(target));

@@ -50,6 +50,17 @@ void ForeignModel::check(const std::function<bool(const std::string& name)>& is_
            fmt::format("{}: tensor '{}' has no counterpart in Weft's model", files.file_of(name), printable(name)));
 }
 
+bool ForeignModel::has_values(const std::string& tensor, int64_t except) const {
+  std::vector<float> values(static_cast<size_t>(files.shape(tensor).back()));
+  files.read(tensor, 0, std::ssize(values), values.data());
+  if (except >= 0) values.at(static_cast<size_t>(except)) = 0;
+  return std::ranges::any_of(values, [](float v) { return v != 0; });
+}
+
+void ForeignModel::drop_output_bias() {
+  std::erase_if(tensors, [](const ForeignTensor& t) { return t.form == Form::output_bias; });
+}
+
 void ForeignModel::read(const std::string& parameter, float* values) const {
   if (parameter == "output.bias")
     for (size_t id = 0; id < target_rows.size(); ++id) values[id] = target_rows[id] == kNewRow ? kNeverPredicted : 0;

@@ -27,6 +27,9 @@ struct ForeignModel {
   // Throws an Error of kind checkpoint if a tensor is missing or has another shape than the table says, or if a file
   // contains a tensor that is neither in the table nor redundant.
   void check(const std::function<bool(const std::string& name)>& is_redundant) const;
+  // True if a value of a vector, other than the one at `except`, is not 0.
+  bool has_values(const std::string& tensor, int64_t except = -1) const;
+  void drop_output_bias();  // the table then lacks it
   // Reads a parameter of Weft, and throws an Error of kind checkpoint if a value is not finite. An output bias that
   // the table lacks is one of zeros.
   void read(const std::string& parameter, float* values) const;

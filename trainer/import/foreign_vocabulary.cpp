@@ -23,9 +23,14 @@ std::vector<int64_t> special_rows(const ForeignVocabulary& v, const std::string&
   const bool starts_from_bos = v.start >= 0 && v.start != v.eos && (v.has_padding_row || v.start != v.padding);
   const int64_t bos = starts_from_bos ? v.start : v.bos >= 0 && v.bos != v.eos ? v.bos : v.padding;
   const auto size = std::ssize(v.tokens);
-  for (const auto& [name, id] : {std::pair("unknown", v.unknown), {"begin of sentence", bos}, {"eos", v.eos}})
-    if ((id < 0 || id >= size) && (v.start >= 0 || id != bos || id != ForeignModel::kNewRow))
+  const bool is_new = v.start < 0 && bos == ForeignModel::kNewRow;
+  const auto require_entry = [&](const char* name, int64_t id) {
+    if (id < 0 || id >= size)
       fail(ErrorKind::checkpoint, fmt::format("{}: the vocabulary has no entry for {}", file, name));
+  };
+  require_entry("unknown", v.unknown);
+  require_entry("eos", v.eos);
+  if (!is_new) require_entry("begin of sentence", bos);
   if (v.unknown == bos || v.unknown == v.eos || bos == v.eos)
     fail(ErrorKind::checkpoint,
          fmt::format("{}: unknown, begin of sentence and eos have the ids {}, {}, {}, but need an entry each", file,

@@ -1,7 +1,19 @@
 // trainer/import/imported_model.cpp: what all imported models have in common.
 #include "trainer/import/imported_model.h"
 
+#include <fmt/format.h>
+
+#include "tensor/error.h"
+
 namespace weft {
+
+void check_sizes(ModelConfig model, const std::string& file) {
+  try {
+    model.resolve(/*tp=*/1);
+  } catch (const Error& error) {
+    fail(ErrorKind::checkpoint, fmt::format("{}: {}", file, error.what()));
+  }
+}
 
 RunConfig imported_config(RunConfig config, const ImportedVocabularies& vocabularies) {
   config.model.source_vocabulary = std::ssize(vocabularies.source.rows);

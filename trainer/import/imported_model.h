@@ -17,6 +17,9 @@ struct ImportedModel {
   std::vector<std::string> unused_options = {};                      // of the other program's search
 };
 
+// Throws an Error of kind checkpoint that names `file` if no model has these sizes. Afterwards, they can be multiplied.
+void check_sizes(ModelConfig model, const std::string& file);
+
 // Return the configuration with the sizes of the vocabularies, resolved for one rank, and the files of tokenizers.
 RunConfig imported_config(RunConfig config, const ImportedVocabularies& vocabularies);
 std::map<std::string, std::string> tokenizers_of(const ImportedVocabularies& vocabularies);

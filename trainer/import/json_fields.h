@@ -14,6 +14,7 @@ class JsonFields {  // an error is of kind checkpoint: "FILE: KEY is VALUE, not 
   explicit JsonFields(const std::string& path);  // reads the file; {} if it does not exist
   JsonFields(const std::string& path, nlohmann::json object) : path_(path), exists_(true), json_(std::move(object)) {}
   bool exists() const { return exists_; }
+  const std::string& path() const { return path_; }
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
   const nlohmann::json& operator[](const char* key) const { return json_[key]; }  // REQUIRES: has(key)
 

@@ -7,6 +7,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/trainer/export/export_fixture.h"
+#include "tests/trainer/import/imported_values.h"
 #include "trainer/import/imported_model.h"
 
 namespace weft::testing {
@@ -46,11 +47,7 @@ TEST_P(Ctranslate2Import, OfAnExportReturnsEveryBitAndTheSameOptions) {
   const Transformer a(found, theirs, /*num_positions=*/1), b(expected, mine, /*num_positions=*/1);
   theirs.lay_out(), mine.lay_out();
   ASSERT_EQ(theirs.numel(), mine.numel());
-  for (const Param& p : mine.params()) {
-    Values values(static_cast<size_t>(p.numel()));
-    imported.read(p.spec.name, values.data());
-    EXPECT_EQ(values, ours(p.spec.name)) << p.spec.name;
-  }
+  for (const Param& p : mine.params()) EXPECT_EQ(values_of(imported, p.spec.name), ours(p.spec.name)) << p.spec.name;
 }
 
 const Form kForms[] = {

@@ -8,6 +8,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/trainer/export/export_fixture.h"
+#include "tests/trainer/import/imported_values.h"
 #include "trainer/checkpoint/safetensors.h"
 #include "trainer/export/huggingface.h"
 #include "trainer/export/names/huggingface_names.h"
@@ -32,15 +33,6 @@ class HuggingFaceImport : public Export {
     export_huggingface(exported, folder);
     folder.commit();
     return import_huggingface(output());
-  }
-  // The values of a parameter of an imported model.
-  static Values values_of(const ImportedModel& imported, const std::string& name) {
-    ParamStore params(0, 1);
-    const Transformer declared(imported.config.model, params, /*num_positions=*/1);
-    params.lay_out();
-    Values values(static_cast<size_t>(params.find(name)->numel()));
-    imported.read(name, values.data());
-    return values;
   }
   json read_json(const std::string& name) const { return json::parse(read_file(output() + "/" + name)); }
   void write_json(const std::string& name, const json& value) const {
@@ -155,10 +147,11 @@ TEST_F(NllbImport, TakesTheOptionsOfTheSearch) {
   change_config("num_beams", 5);
   EXPECT_EQ(decode().beam, 5);
   write_json("generation_config.json",  // which then contains all options of the search
-             {{"early_stopping", true}, {"bad_words_ids", {{3}, {1}}}, {"repetition_penalty", 1.1}});
+             {{"early_stopping", true}, {"bad_words_ids", {{3}, {1}}}, {"repetition_penalty", 1.1}, {"min_length", 7}});
   EXPECT_EQ(decode().beam, 1);
   EXPECT_EQ(decode().beam_kind, BeamKind::first);
   EXPECT_FALSE(decode().allow_unknown);
+  EXPECT_EQ(decode().min_length, 5);  // without the start token and the language
   EXPECT_EQ(import_huggingface(output()).unused_options, std::vector<std::string>{"repetition_penalty"});
 }
 

@@ -10,6 +10,7 @@
 #include "data/subword/piece_list.h"
 #include "tests/support/errors.h"
 #include "tests/trainer/export/export_fixture.h"
+#include "tests/trainer/import/imported_values.h"
 #include "trainer/export/formats/npz.h"
 #include "trainer/export/names/marian_names.h"
 #include "trainer/import/imported_model.h"
@@ -34,15 +35,6 @@ class MarianImport : public Export {
     export_marian(exported, folder);
     folder.commit();
     return import_marian(output());
-  }
-  // The values of a parameter of an imported model.
-  static Values values_of(const ImportedModel& imported, const std::string& name) {
-    ParamStore params(0, 1);
-    const Transformer declared(imported.config.model, params, /*num_positions=*/1);
-    params.lay_out();
-    Values values(static_cast<size_t>(params.find(name)->numel()));
-    imported.read(name, values.data());
-    return values;
   }
 };
 
@@ -102,14 +94,14 @@ class TrainedMarian : public MarianImport {
   }
   std::string yml() const {
     return "type: transformer\ndim-emb: 4\ntransformer-heads: 2\ntransformer-dim-ffn: 6\nenc-depth: 1\ndec-depth: 1\n"
-           "transformer-preprocess: \"\"\ntransformer-postprocess: dan\ntied-embeddings-all: true\n"
-           "version: " +
-           version_ + "\ndim-vocabs:\n  - " + std::to_string(rows_) + "\n  - " + std::to_string(rows_) + "\n";
+           "transformer-preprocess: \"\"\ntransformer-postprocess: dan\ntied-embeddings-all: " +
+           tied_ + "\nversion: " + version_ + "\ndim-vocabs:\n  - " + std::to_string(rows_) + "\n  - " +
+           std::to_string(rows_) + "\n";
   }
   void write(const std::string& more = "", const std::string& without = "") const {
     std::filesystem::remove(output() + "/model.npz");
     NpzWriter file(output() + "/model.npz");
-    for (const ForeignTensor& t : marian_names(config_, marian_tables(config_.tying))) {
+    for (const ForeignTensor& t : marian_names(config_, tables_)) {
       if (t.name == without) continue;
       Values values(static_cast<size_t>(t.rows() * t.columns()));
       for (size_t i = 0; i < values.size(); ++i) values[i] = value(t.name, i);
@@ -121,6 +113,8 @@ class TrainedMarian : public MarianImport {
   }
   static float value(const std::string& name, size_t i) { return std::sin(static_cast<float>(i + 100 * name.size())); }
 
+  MarianTables tables_ = marian_tables(Tying::all);
+  std::string tied_ = "true";
   int64_t rows_ = 0;
   std::string version_ = "v1.12.42 b7be0e964 2025-05-24";
   std::vector<Piece> pieces_;
@@ -156,6 +150,34 @@ TEST_F(TrainedMarian, ComputesGeluAsItsVersionDoes) {
   version_ = "v1.12.0 65bf82ff";
   write("transformer-ffn-activation: gelu\n");
   EXPECT_EQ(import_marian(output()).config.model.activation, FeedForwardActivation::gelu_sigmoid);
+}
+
+// [D, V], as old versions of Marian write it.
+TEST_F(TrainedMarian, ReadsATransposedOutputMatrix) {
+  config_.tying = Tying::none;
+  tables_ = {.output = "decoder_ff_logit_out_W", .output_transposed = true};
+  tied_ = "false";
+  write();
+  const Values matrix = values_of(import_marian(output()), "output.weight");
+  for (int64_t row = 0; row < rows_; ++row)  // </s> and <unk> change places, and begin of sentence is between them
+    for (int64_t column = 0; column < kWidth; ++column)
+      EXPECT_EQ(matrix[static_cast<size_t>((row == 0   ? 2
+                                            : row == 1 ? 0
+                                                       : row + 1) *
+                                               kWidth +
+                                           column)],
+                value("decoder_ff_logit_out_W", static_cast<size_t>(column * rows_ + row)));
+}
+
+TEST_F(TrainedMarian, NamesTheEntryThatAVocabularyLacks) {
+  std::string yml = "eos: 0\nUNK: 1\n";
+  for (int64_t i = 2; i < rows_; ++i)
+    yml += "\"" + pieces_[static_cast<size_t>(i)].text + "\": " + std::to_string(i) + "\n";
+  write_file_atomically(output() + "/vocab.yml", yml);
+  for (const char* side : {"/source.spm", "/target.spm"})
+    std::filesystem::copy_file(output() + "/vocab.spm", output() + side);
+  write_file_atomically(output() + "/decoder.yml", "vocabs: [vocab.yml, vocab.yml]\n");
+  expect_error([&] { import_marian(output()); }, ErrorKind::checkpoint, {"the vocabulary has no entry for unknown"});
 }
 
 TEST_F(TrainedMarian, NeedsNoOutputBias) {

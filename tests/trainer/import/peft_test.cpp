@@ -20,6 +20,7 @@ class PeftImport : public ::testing::Test {
  protected:
   void SetUp() override {
     base_.width = 8, base_.heads = 2, base_.feed_forward = 12, base_.encoder_layers = base_.decoder_layers = 1;
+    base_.positions = Positions::halves;
     base_.source_vocabulary = base_.target_vocabulary = 20;
     write(config());
     ModelConfig adapted = base_;
@@ -82,6 +83,7 @@ TEST_F(PeftImport, RefusesWhatWeftCannotCompute) {
       {"target_modules", {"q_proj"}, "fc1.lora_A.weight' has no counterpart"},
       {"r", 4, "has shape [2, 8], but adapter_config.json, for this base, describes [4, 8]"},
       {"r", 0, "r must be at least 1"},
+      {"lora_alpha", 0, "lora_alpha = 0 must be positive"},
   };
   for (const auto& [key, value, message] : changes) {
     json changed = config();
@@ -89,6 +91,12 @@ TEST_F(PeftImport, RefusesWhatWeftCannotCompute) {
     write(changed);
     EXPECT_TRUE(holds(refusal(), message)) << refusal();
   }
+}
+
+TEST_F(PeftImport, RefusesABaseWhoseColumnsTransformersHasInAnotherOrder) {
+  base_.positions = Positions::interleaved;
+  expect_error([&] { import_peft(folder_.path(), base_); }, ErrorKind::usage,
+               {"peft cannot adapt a model with model.positions = interleaved"});
 }
 
 TEST_F(PeftImport, NeedsTheBaseThatWasAdapted) {

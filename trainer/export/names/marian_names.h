@@ -17,7 +17,7 @@ inline constexpr double kMarianEps = 1e-6;  // eps of Marian's layer norm
 struct MarianTables {  // names of the tables; several may be the same tensor
   std::string source = "encoder_Wemb", target = "decoder_Wemb";
   std::string output = "decoder_ff_logit_out_Wt";  // [V, D]; with tied tables it is not used
-  bool output_transposed = false;                  // models before Marian 1.9: "decoder_ff_logit_out_W" [D, V]
+  bool output_transposed = false;                  // old models: "decoder_ff_logit_out_W" [D, V]
 };
 MarianTables marian_tables(Tying tying);
 

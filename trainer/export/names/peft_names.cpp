@@ -1,9 +1,12 @@
 // trainer/export/names/peft_names.cpp: derives the names of adapters from the names of their matrices.
 #include "trainer/export/names/peft_names.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
+#include "tensor/error.h"
 #include "trainer/export/names/huggingface_names.h"
 
 namespace weft {
@@ -19,6 +22,18 @@ std::string without_end(const std::string& name, const std::string& end) {
 }
 
 }  // namespace
+
+void require_peft_model(const ModelConfig& c) {
+  const auto refuse = [](const char* option, const std::string& value) {
+    fail(ErrorKind::usage,
+         fmt::format("peft cannot adapt a model with {} = {}: transformers has no such model", option, value));
+  };
+  if (c.positions == Positions::interleaved || is_rotary(c.positions))
+    refuse("model.positions", name_of_enum(c.positions));
+  if (is_gated(c.activation)) refuse("model.activation", name_of_enum(c.activation));
+  if (c.norm_kind != NormKind::layer) refuse("model.norm_kind", name_of_enum(c.norm_kind));
+  if (c.num_kv_heads() != c.heads) refuse("model.kv_heads", std::to_string(c.kv_heads));
+}
 
 std::string peft_module(const std::string& target) {
   for (const auto& [ours, theirs] : kModules)

@@ -12,7 +12,11 @@
 
 namespace weft {
 
-// The adapters of the matrices that config.lora.targets names.
+// Throws an Error of kind usage that names the option if transformers has no such model, or has its columns in another
+// order than Weft.
+void require_peft_model(const ModelConfig& config);
+
+// REQUIRES: require_peft_model() accepts the model. The adapters of the matrices that config.lora.targets names.
 std::vector<ForeignTensor> peft_names(const ModelConfig& config);
 
 // Returns the name of transformers' modules for a part of lora.targets: "q_proj" for "q".

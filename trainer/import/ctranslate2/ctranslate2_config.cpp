@@ -9,6 +9,7 @@
 #include "tensor/error.h"
 #include "tensor/math.h"
 #include "trainer/export/names/ctranslate2_names.h"
+#include "trainer/import/imported_model.h"
 
 namespace weft {
 namespace {
@@ -35,11 +36,7 @@ class ConfigReader {
     c_.norm_eps = json.number("layer_norm_epsilon", 0);
     c_.start_token = start_token(json);
     check_numbers();
-    try {
-      ModelConfig(c_).resolve(/*tp=*/1);
-    } catch (const Error& error) {
-      refuse(error.what());
-    }
+    check_sizes(c_, file_);
     return c_;
   }
 

@@ -68,9 +68,7 @@ class StateDict {
     if (storage.kind != Kind::storage) refuse(fmt::format("tensor '{}' has no storage", printable(name)));
     TensorInFile found{.dtype = dtype_of(pickle_.at(storage.of[1]).name), .shape = wholes(pickle_.at(value.of[2]))};
     const int64_t first = pickle_.at(value.of[1]).number, elements = pickle_.at(storage.of[4]).number;
-    int64_t numel = 1;
-    for (const int64_t size : found.shape)
-      if (size < 0 || __builtin_mul_overflow(numel, size, &numel)) numel = -1, found.shape.clear();
+    const int64_t numel = numel_of(found.shape);
     if (numel < 0 || first < 0 || elements < 0 || numel > elements || first > elements - numel)
       refuse(fmt::format("tensor '{}' exceeds its storage", printable(name)));
     require_contiguous(name, found.shape, wholes(pickle_.at(value.of[3])));

@@ -11,15 +11,14 @@ namespace {
 
 constexpr uint64_t kMostText = 1 << 20;
 
-// Returns the number of values, or -1 if no file could contain as many.
+}  // namespace
+
 int64_t numel_of(const std::vector<int64_t>& shape) {
   int64_t numel = 1;
   for (const int64_t size : shape)
     if (size < 0 || __builtin_mul_overflow(numel, size, &numel)) return -1;
   return numel;
 }
-
-}  // namespace
 
 void TensorFiles::add(std::shared_ptr<const CheckedReader> file, const std::map<std::string, TensorInFile>& tensors) {
   for (const auto& [name, tensor] : tensors) {

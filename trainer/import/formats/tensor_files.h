@@ -22,6 +22,8 @@ struct TensorInFile {
   uint64_t bytes = 0;          // that the file has for the values
 };
 
+int64_t numel_of(const std::vector<int64_t>& shape);  // -1 if no file could contain as many values
+
 class TensorFiles {
  public:
   // Throws an Error if a tensor exceeds its bytes or the file, or if another file has a tensor of this name.

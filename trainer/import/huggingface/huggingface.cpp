@@ -13,9 +13,7 @@
 namespace weft {
 namespace {
 
-using Form = ForeignTensor::Form;
-
-constexpr float kNeverPredicted = -1e8f;  // logits below this have probability 0 (kPaddingLogit)
+constexpr float kExcluded = -1e8f;  // logits below this have probability 0 (kPaddingLogit of the exporter)
 
 // True for tensors that transformers saves or once saved, but that repeat others or are computed.
 bool is_redundant(const std::string& name, const ModelConfig& c) {
@@ -40,10 +38,13 @@ class HuggingFaceReader {
                .unused_positions = config_.unused_positions} {}
 
   ImportedModel read() {
-    if (!config_.model.bias_output) drop_output_bias();
+    bool& has_bias = config_.model.bias_output;
+    if (!has_bias) model_.drop_output_bias();
     model_.check([this](const std::string& name) { return is_redundant(name, config_.model); });
     config_.has_padding_row = has_padding_row();
-    if (config_.model.bias_output && !has_output_bias()) drop_output_bias();
+    // A bias of zeros, which transformers does not train, is no part of the model. Weft's own exports have one.
+    if (has_bias) has_bias = model_.has_values("final_logits_bias", config_.has_padding_row ? -1 : config_.padding);
+    if (!has_bias) model_.drop_output_bias();
     const ImportedVocabularies vocabularies = read_huggingface_vocabularies(model_.from, config_);
     model_.source_rows = vocabularies.source.rows, model_.target_rows = vocabularies.target.rows;
     RunConfig config{.model = config_.model, .decode = config_.decode};
@@ -64,19 +65,7 @@ class HuggingFaceReader {
     if (config_.padding < 0 || !config_.model.bias_output) return true;
     float bias = 0;
     model_.files.read("final_logits_bias", config_.padding, 1, &bias);
-    return bias > kNeverPredicted;
-  }
-
-  // A bias of zeros, which transformers does not train, is no part of the model. Weft's own exports have one.
-  bool has_output_bias() const {
-    std::vector<float> bias(static_cast<size_t>(model_.files.shape("final_logits_bias").back()));
-    model_.files.read("final_logits_bias", 0, std::ssize(bias), bias.data());
-    if (!config_.has_padding_row) bias.at(static_cast<size_t>(config_.padding)) = 0;
-    return std::ranges::any_of(bias, [](float v) { return v != 0; });
-  }
-  void drop_output_bias() {
-    config_.model.bias_output = false;
-    std::erase_if(model_.tensors, [](const ForeignTensor& tensor) { return tensor.form == Form::output_bias; });
+    return bias > kExcluded;
   }
 
   // A start token whose embedding is 0, such as Marian's, remains so during training.

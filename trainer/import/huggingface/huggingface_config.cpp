@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/error.h"
+#include "trainer/import/imported_model.h"
 #include "trainer/import/json_fields.h"
 
 namespace weft {
@@ -98,14 +99,6 @@ ModelConfig model_of(const JsonFields& config, const Class& c) {
   return m;
 }
 
-void check_sizes(ModelConfig model, const JsonFields& config) {
-  try {
-    model.resolve(/*tp=*/1);  // afterwards, sizes can be multiplied
-  } catch (const Error& error) {
-    config.refuse(error.what());
-  }
-}
-
 // Reads the ids of special tokens from config.json or, if they are missing, from generation_config.json.
 void read_ids(const JsonFields& config, const JsonFields& generation, HuggingFaceConfig& h) {
   const auto id = [&](const char* key, bool is_needed) {
@@ -128,16 +121,15 @@ void read_decoder(const JsonFields& fields, HuggingFaceConfig& h) {
   decode.beam = fields.whole("num_beams", 1);
   decode.length_penalty_kind = LengthPenalty::power;
   decode.length_penalty = fields.number("length_penalty", 1);
-  decode.min_length = 0;
+  // transformers also counts the start token and a forced language.
+  decode.min_length = std::max<int64_t>(0, fields.whole("min_length", 0) - (h.has_languages ? 2 : 1));
   const bool is_first = fields.has("early_stopping") && fields["early_stopping"] == true;
   decode.beam_kind = is_first ? BeamKind::first : BeamKind::fixed;
   if (fields.has("early_stopping") && fields["early_stopping"] == "never") h.unused_options.push_back("early_stopping");
-  for (const auto& [key, usual] : {std::pair("repetition_penalty", 1.0),
-                                   {"no_repeat_ngram_size", 0.0},
-                                   {"min_length", 0.0},
-                                   {"num_beam_groups", 1.0},
-                                   {"temperature", 1.0}})
+  for (const auto& [key, usual] :
+       {std::pair("repetition_penalty", 1.0), {"no_repeat_ngram_size", 0.0}, {"num_beam_groups", 1.0}})
     if (fields.number(key, usual) != usual) h.unused_options.emplace_back(key);
+  if (fields.truth("do_sample", false)) h.unused_options.push_back("do_sample");
   if (!fields.has("bad_words_ids") || !fields["bad_words_ids"].is_array()) return;
   for (const nlohmann::json& words : fields["bad_words_ids"])
     if (words.is_array() && words.size() == 1 && words[0].is_number_integer())
@@ -151,7 +143,7 @@ HuggingFaceConfig read_huggingface_config(const std::string& folder) {
   const Class& c = class_of(config);
   if (config.has("quantization_config")) config.refuse("quantized weights cannot be imported");
   HuggingFaceConfig h{.type = c.type, .model = model_of(config, c), .has_languages = c.has_languages};
-  check_sizes(h.model, config);
+  check_sizes(h.model, config.path());
   if (c.positions == Positions::learned) h.unused_positions = kUnusedRows;
   read_ids(config, generation, h);
   if (h.type == "mbart" && h.start != h.eos)

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "data/atomic_file.h"
 #include "data/subword/piece_list.h"
@@ -140,7 +140,8 @@ class MarianReader {
       config.tables.output = "decoder_ff_logit_out_W", config.tables.output_transposed = true;
     model_.tensors = marian_names(config.model, config.tables);
     model_.width = config.model.width;
-    if (!config.model.bias_output) drop_output_bias();
+    bool& has_bias = config.model.bias_output;
+    if (!has_bias) model_.drop_output_bias();
     model_.check([](const std::string& name) { return name == kMarianConfiguration; });
     const ImportedVocabularies vocabularies{.source = read_vocabulary(files_, false, config.model.source_vocabulary),
                                             .target = read_vocabulary(files_, true, config.model.target_vocabulary)};
@@ -148,10 +149,11 @@ class MarianReader {
     if (config.model.tying == Tying::all && model_.source_rows != model_.target_rows)
       fail(ErrorKind::checkpoint,
            fmt::format("{}: the sides share a table, but their vocabularies differ", files_.weights()));
+    // A new row needs a bias. Otherwise a bias of zeros, as in Weft's own exports, is no part of the model.
     const bool has_new_rows = std::ranges::count(model_.target_rows, ForeignModel::kNewRow) > 0;
-    if (config.model.bias_output && !has_new_rows && !has_output_bias())
-      drop_output_bias(), config.model.bias_output = false;
-    config.model.bias_output |= has_new_rows;
+    if (has_bias && !has_new_rows && !model_.has_values("decoder_ff_logit_out_b"))
+      model_.drop_output_bias(), has_bias = false;
+    has_bias |= has_new_rows;
     return {.config =
                 imported_config({.model = config.model, .decode = read_marian_decoder(files_.decoder())}, vocabularies),
             .tokenizers = tokenizers_of(vocabularies),
@@ -171,16 +173,6 @@ class MarianReader {
       fail(ErrorKind::checkpoint, fmt::format("{} lacks {}", files_.weights(), kMarianConfiguration));
     return {place, parse_yaml(model_.files.bytes(kMarianConfiguration).c_str(), place)};
   }
-  bool has_output_bias() const {
-    const char* name = "decoder_ff_logit_out_b";
-    std::vector<float> bias(static_cast<size_t>(model_.files.shape(name).back()));
-    model_.files.read(name, 0, std::ssize(bias), bias.data());
-    return std::ranges::any_of(bias, [](float v) { return v != 0; });
-  }
-  void drop_output_bias() {
-    std::erase_if(model_.tensors, [](const ForeignTensor& t) { return t.form == ForeignTensor::output_bias; });
-  }
-
   MarianFiles files_;
   ForeignModel model_;
 };

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "tensor/error.h"
+#include "trainer/import/imported_model.h"
 
 namespace weft {
 namespace {
@@ -113,11 +114,7 @@ MarianConfig read_marian_config(const JsonFields& yml) {
   m.positions = Positions::tensor2tensor;
   m.dropout = kMarianDropout, m.dropout_attention = m.dropout_feed_forward = 0;
   if (m.width % 2 != 0) yml.refuse(fmt::format("dim-emb = {} must be even", m.width));
-  try {
-    ModelConfig(m).resolve(/*tp=*/1);  // afterwards, sizes can be multiplied
-  } catch (const Error& error) {
-    yml.refuse(error.what());
-  }
+  check_sizes(m, yml.path());
   return config;
 }
 

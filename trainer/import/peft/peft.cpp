@@ -34,6 +34,7 @@ LoraConfig read_lora(const JsonFields& json) {
   if (json.whole("r") < 1) json.refuse("r must be at least 1");
   LoraConfig lora{.rank = json.whole("r"), .dropout = json.number("lora_dropout", 0), .targets = ""};
   lora.alpha = json.number("lora_alpha", static_cast<double>(lora.rank));
+  if (!(lora.alpha > 0)) json.refuse(fmt::format("lora_alpha = {} must be positive", lora.alpha));
   std::set<std::string> targets;
   for (const std::string& module : json.texts("target_modules")) {
     const std::string target = peft_target(module);
@@ -69,6 +70,7 @@ TensorFiles open_adapters(const std::string& folder) {
 }  // namespace
 
 ImportedAdapters import_peft(const std::string& folder, ModelConfig base) {
+  require_peft_model(base);
   base.lora = read_lora(JsonFields(folder + "/adapter_config.json"));
   const auto model = std::make_shared<ForeignModel>(ForeignModel{.from = folder,
                                                                  .config = "adapter_config.json, for this base,",
