@@ -74,6 +74,35 @@ std::vector<int64_t> old_pieces(const std::string& text, const std::vector<Piece
   return of;
 }
 
+// Whether a model needs an entry. An entry that no model needs, but one contains as a piece of its own, can go.
+enum class Need : uint8_t { other_sides, none, needed };
+
+// Unused pieces and pieces beyond the entries also segment text, so what they are merged from is needed.
+std::vector<Need> needs_of(const PieceList& list, std::unordered_set<std::string> used) {
+  float lowest = std::numeric_limits<float>::max();
+  std::unordered_map<std::string_view, float> scores;
+  for (int64_t id = 0; id < std::ssize(list.pieces); ++id) {
+    const Piece& piece = list.pieces[static_cast<size_t>(id)];
+    if (piece.type != Piece::normal && piece.type != Piece::unused) continue;
+    scores.emplace(piece.text, piece.score);
+    if (piece.type == Piece::normal) lowest = std::min(lowest, piece.score);
+    if ((piece.type == Piece::unused && !piece.is_other_sides()) || id >= list.entries) used.insert(piece.text);
+  }
+  if (list.kind == PieceList::bpe)
+    for (const std::string& text : std::vector<std::string>(used.begin(), used.end())) add_merged(scores, text, used);
+  std::vector<Need> needs;
+  for (int64_t id = 0; id < list.entries; ++id) {
+    const Piece& piece = list.pieces[static_cast<size_t>(id)];
+    // SentencePiece derives the score of unknown characters from the lowest score of a unigram model.
+    const bool is_needed = piece.type != Piece::normal || characters(piece.text).size() == 1 ||
+                           (list.kind == PieceList::unigram && piece.score == lowest);
+    needs.push_back(used.contains(piece.text) || (is_needed && !piece.is_other_sides()) ? Need::needed
+                    : piece.is_other_sides()                                            ? Need::other_sides
+                                                                                        : Need::none);
+  }
+  return needs;
+}
+
 PieceSplitter splitter_into_entries(const std::string& file) {
   const std::string model = read_file(file);
   PieceList list = read_pieces(model, file);
@@ -98,16 +127,41 @@ int64_t grow(PieceList& list, const PieceList& other, const std::string& file) {
     if (piece.type == Piece::normal) lowest = std::min(lowest, piece.score);
   const auto ids = ids_of(list);
   std::vector<Piece> added;
-  for (const Piece& piece : other.pieces)
-    if ((piece.type == Piece::normal || piece.type == Piece::user_defined) && std::isfinite(piece.score) &&
-        !ids.contains(piece.text))
-      added.push_back(piece);
+  for (const Piece& piece : other.pieces) {
+    const bool is_text = piece.type == Piece::normal || piece.type == Piece::user_defined;
+    const auto found = ids.find(piece.text);
+    const bool is_new = found == ids.end() || list.pieces[static_cast<size_t>(found->second)].is_other_sides();
+    if (is_text && is_new && std::isfinite(piece.score)) added.push_back(piece);
+  }
   if (list.kind == PieceList::bpe) {
     std::ranges::stable_sort(added, std::greater(), &Piece::score);
     for (Piece& piece : added) piece.score = lowest -= 1;
   }
-  append(list, added);
+  std::vector<Piece> appended;
+  for (const Piece& piece : added) {
+    const auto found = ids.find(piece.text);
+    if (found == ids.end()) {
+      appended.push_back(piece);
+    } else {
+      Piece& entry = list.pieces[static_cast<size_t>(found->second)];
+      entry.score = piece.score, entry.type = piece.type;
+    }
+  }
+  append(list, appended);
   return std::ssize(added);
+}
+
+void append_other_sides(PieceList& list, const PieceList& longer) {
+  std::unordered_map<std::string_view, const Piece*> not_entries;
+  for (auto piece = list.pieces.begin() + list.entries; piece != list.pieces.end(); ++piece)
+    not_entries.emplace(piece->text, &*piece);
+  std::vector<Piece> added;
+  for (int64_t id = list.entries; id < longer.entries; ++id) {
+    const std::string& text = longer.pieces[static_cast<size_t>(id)].text;
+    const auto found = not_entries.find(text);
+    added.push_back(found != not_entries.end() ? *found->second : Piece{text, Piece::kOtherSide, Piece::unused});
+  }
+  append(list, added);
 }
 
 void add_tag(PieceList& list, const std::string& tag) {
@@ -116,28 +170,18 @@ void add_tag(PieceList& list, const std::string& tag) {
   append(list, {{.text = tag, .score = 0, .type = Piece::control}});
 }
 
-// Unused pieces and pieces beyond the entries also segment text, so what they are merged from remains.
-int64_t prune(PieceList& list, std::unordered_set<std::string> used) {
-  float lowest = std::numeric_limits<float>::max();
-  std::unordered_map<std::string_view, float> scores;
-  for (int64_t id = 0; id < std::ssize(list.pieces); ++id) {
-    const Piece& piece = list.pieces[static_cast<size_t>(id)];
-    if (piece.type != Piece::normal && piece.type != Piece::unused) continue;
-    scores.emplace(piece.text, piece.score);
-    lowest = std::min(lowest, piece.score);
-    if (piece.type == Piece::unused || id >= list.entries) used.insert(piece.text);
+int64_t prune(PieceLists& lists, std::vector<std::unordered_set<std::string>> used) {
+  std::vector<Need> needs(static_cast<size_t>(lists.front().entries), Need::other_sides);
+  for (size_t i = 0; i < lists.size(); ++i) {
+    const std::vector<Need> of_list = needs_of(lists[i], std::move(used[i]));
+    for (size_t id = 0; id < needs.size(); ++id) needs[id] = std::max(needs[id], of_list[id]);
   }
-  if (list.kind == PieceList::bpe)
-    for (const std::string& text : std::vector<std::string>(used.begin(), used.end())) add_merged(scores, text, used);
-  // SentencePiece derives the score of unknown characters from the lowest score of a unigram model.
-  const auto remains = [&](const Piece& piece) {
-    return piece.type != Piece::normal || used.contains(piece.text) || characters(piece.text).size() == 1 ||
-           (list.kind == PieceList::unigram && piece.score == lowest);
-  };
-  const auto end = list.pieces.begin() + list.entries;
-  const int64_t entries = std::count_if(list.pieces.begin(), end, remains), removed = list.entries - entries;
-  std::erase_if(list.pieces, [&](const Piece& piece) { return !remains(piece); });
-  list.entries = entries;
+  const auto removed = std::ranges::count(needs, Need::none);
+  for (PieceList& list : lists) {
+    size_t id = 0;
+    std::erase_if(list.pieces, [&](const Piece&) { return id++ < needs.size() && needs[id - 1] == Need::none; });
+    list.entries -= removed;
+  }
   return removed;
 }
 
@@ -157,7 +201,7 @@ EntryOrigins origins_of(const PieceList& list, const std::vector<std::string>& o
       of = {id};
     } else if (same != ids.end()) {
       of = {same->second};
-    } else if (piece.type == Piece::normal || piece.type == Piece::user_defined) {
+    } else if (piece.type == Piece::normal || piece.type == Piece::user_defined || piece.is_other_sides()) {
       of = old_pieces(piece.text, splitters, ids);
     }
     ++(id < SpecialIds::count || same != ids.end() ? origins.kept : of.empty() ? origins.unknown : origins.composed);

@@ -15,9 +15,14 @@ namespace weft {
 struct Piece {
   enum Type : uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
 
+  // Score of the unused pieces in a model that belong only to the model of the other side. It is lower than any
+  // piece's, so that merging pieces to such a piece comes last.
+  static constexpr float kOtherSide = -1e9f;
+
   std::string text;
   float score = 0;  // BPE: minus the merge's number; unigram: a log-probability
   Type type = normal;
+  bool is_other_sides() const { return type == unused && score == kOtherSide; }
   bool operator==(const Piece&) const = default;
 };
 

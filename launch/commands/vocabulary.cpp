@@ -88,7 +88,10 @@ bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
   options.add("prune", r.prune,
               "text; pieces that occur in no such text are removed, except single characters; may be repeated");
   options.add("tag", tags, "tag to add, with the row of an old tag or piece: dan_Latn=nob_Latn; may be repeated");
-  options.add("side", r.side, "two vocabularies: the one that --grow, --prune and --tag change");
+  options.add(
+      "side", r.side,
+      "two vocabularies: the one that --grow, --prune and --tag change; two tokenizers of one vocabulary: the one "
+      "that --grow changes");
   options.add("raw-weights", r.raw_weights, kRawWeightsSentence);
   options.add("output", r.output, "new or empty folder for the checkpoint");
   if (!options.parse(args)) return false;
@@ -102,8 +105,8 @@ bool parse(const std::vector<std::string>& args, VocabularyRequest& r) {
   return true;
 }
 
-// SentencePiece models with the same entries: a joint tokenizer, the tokenizer of one side, or those of both sides if
-// they share a vocabulary, and differ in their normalization.
+// SentencePiece models of a vocabulary: a joint tokenizer, the tokenizer of one side, or those of both sides if they
+// share a vocabulary, but differ in their pieces or normalization.
 struct TokenizerFiles {
   std::vector<std::string> names, files;  // {"tokenizer.model"}, {"runs/mine/.../tokenizer.model"}
 
@@ -112,28 +115,26 @@ struct TokenizerFiles {
     for (const std::string& name : tokenizers.names) tokenizers.files.push_back(folder + "/" + name);
     return tokenizers;
   }
+  bool is_of(size_t i, Sides side) const { return names[i] == name_of_enum(side) + std::string(".model"); }
 };
 
 struct Counts {
   int64_t grown = 0, pruned = 0;
 };
 
-// Returns the pieces in the segmentations of the texts by any of the models.
-std::unordered_set<std::string> pieces_of_texts(const std::vector<std::string>& texts,
-                                                const TokenizerFiles& tokenizers) {
-  std::unordered_set<std::string> pieces;
-  for (const std::string& file : tokenizers.files) {
-    const Tokenizer segmenter(file);
-    std::vector<bool> used(static_cast<size_t>(segmenter.size()));
-    for (const std::string& text : texts) {
-      TextReader lines(text);
-      std::string line;
-      while (lines.next(line))
-        for (const int32_t id : segmenter.encode(line)) used[static_cast<size_t>(id)] = true;
-    }
-    for (int32_t id = 0; id < segmenter.size(); ++id)
-      if (used[static_cast<size_t>(id)]) pieces.insert(segmenter.piece(id));
+// Returns the pieces in the segmentations of the texts by the model.
+std::unordered_set<std::string> pieces_of_texts(const std::vector<std::string>& texts, const std::string& model) {
+  const Tokenizer segmenter(model);
+  std::vector<bool> used(static_cast<size_t>(segmenter.size()));
+  for (const std::string& text : texts) {
+    TextReader lines(text);
+    std::string line;
+    while (lines.next(line))
+      for (const int32_t id : segmenter.encode(line)) used[static_cast<size_t>(id)] = true;
   }
+  std::unordered_set<std::string> pieces;
+  for (int32_t id = 0; id < segmenter.size(); ++id)
+    if (used[static_cast<size_t>(id)]) pieces.insert(segmenter.piece(id));
   return pieces;
 }
 
@@ -146,36 +147,57 @@ int64_t padding_of(const Tokenizer& tokenizer, const PieceList& list) {
   return -1;
 }
 
-PieceList pieces_of(const TokenizerFiles& tokenizers) {
-  const PieceList list = read_pieces(read_file(tokenizers.files.front()), tokenizers.files.front());
-  std::unordered_set<std::string_view> texts;
-  for (const Piece& piece : list.pieces)
-    if (!texts.insert(piece.text).second)
-      fail(ErrorKind::data,
-           fmt::format("{} contains the piece '{}' twice", tokenizers.files.front(), printable(piece.text)));
-  for (const std::string& file : tokenizers.files) {
-    const Tokenizer refuses_other_special_ids(file);
-    if (read_pieces(read_file(file), file) != list)
-      fail(ErrorKind::usage, fmt::format("{} and {} have different pieces, but the model has one vocabulary: replace "
-                                         "both by one SentencePiece model with --tokenizer",
-                                         tokenizers.files.front(), file));
-  }
-  return list;
+std::vector<std::string_view> entries_of(const PieceList& list) {
+  std::vector<std::string_view> texts;
+  for (int64_t id = 0; id < list.entries; ++id) texts.push_back(list.pieces[static_cast<size_t>(id)].text);
+  return texts;
 }
 
-Counts edit(const VocabularyRequest& r, const TokenizerFiles& tokenizers, const TokenizerFiles& old, PieceList& list) {
-  Counts counts;
-  if (!r.prune.empty()) counts.pruned = prune(list, pieces_of_texts(r.prune, tokenizers));
-  if (!r.grow.empty()) {
-    const std::string grown = read_file(r.grow);
-    require_sentencepiece(grown, r.grow);
-    counts.grown = grow(list, read_pieces(grown, r.grow), r.grow);
+PieceLists pieces_of(const TokenizerFiles& tokenizers) {
+  PieceLists lists;
+  for (const std::string& file : tokenizers.files) {
+    const Tokenizer refuses_other_special_ids(file);
+    lists.push_back(read_pieces(read_file(file), file));
+    std::unordered_set<std::string_view> texts;
+    for (const Piece& piece : lists.back().pieces)
+      if (!texts.insert(piece.text).second)
+        fail(ErrorKind::data, fmt::format("{} contains the piece '{}' twice", file, printable(piece.text)));
   }
+  if (entries_of(lists.front()) != entries_of(lists.back()))
+    fail(ErrorKind::usage, fmt::format("{} and {} have different pieces, but the model has one vocabulary: replace "
+                                       "both by one SentencePiece model with --tokenizer",
+                                       tokenizers.files.front(), tokenizers.files.back()));
+  return lists;
+}
+
+// Returns the number of added pieces.
+int64_t grow(const VocabularyRequest& r, const TokenizerFiles& tokenizers, PieceLists& lists) {
+  const std::string grown = read_file(r.grow);
+  require_sentencepiece(grown, r.grow);
+  const PieceList other = read_pieces(grown, r.grow);
+  int64_t added = 0;
+  for (size_t i = 0; i < lists.size(); ++i)
+    if (r.side == Sides::both || lists.size() == 1 || tokenizers.is_of(i, r.side))
+      added = std::max(added, grow(lists[i], other, r.grow));
+  for (PieceList& list : lists)
+    for (const PieceList& longer : lists) append_other_sides(list, longer);
+  return added;
+}
+
+Counts edit(const VocabularyRequest& r, const TokenizerFiles& tokenizers, const TokenizerFiles& old,
+            PieceLists& lists) {
+  Counts counts;
+  if (!r.prune.empty()) {
+    std::vector<std::unordered_set<std::string>> used;
+    for (const std::string& file : tokenizers.files) used.push_back(pieces_of_texts(r.prune, file));
+    counts.pruned = prune(lists, std::move(used));
+  }
+  if (!r.grow.empty()) counts.grown = grow(r, tokenizers, lists);
   const Tokenizer tokenizer(old.files.front());
   for (const auto& [tag, like] : r.tags) {
     if (tokenizer.id_of(like) == SpecialIds::unk)
       fail(ErrorKind::usage, fmt::format("--tag {}: the model's vocabulary has no entry '{}'", tag, printable(like)));
-    add_tag(list, tag);
+    for (PieceList& list : lists) add_tag(list, tag);
   }
   return counts;
 }
@@ -195,13 +217,13 @@ void print(const std::string& what, const Counts& counts, const EntryOrigins& no
 EntryOrigins change(const VocabularyRequest& r, bool edits, const TokenizerFiles& tokenizers, const TokenizerFiles& old,
                     ChangedVocabulary& vocabulary) {
   const int64_t before = read_pieces(read_file(old.files.front()), old.files.front()).entries;
-  PieceList list = pieces_of(tokenizers);
-  const Counts counts = edits ? edit(r, tokenizers, old, list) : Counts();
+  PieceLists lists = pieces_of(tokenizers);
+  const Counts counts = edits ? edit(r, tokenizers, old, lists) : Counts();
   const auto copies = edits ? r.tags : std::map<std::string, std::string>();
-  EntryOrigins origins = origins_of(list, old.files, copies);
+  EntryOrigins origins = origins_of(lists.front(), old.files, copies);
   for (size_t i = 0; i < tokenizers.names.size(); ++i) {
     std::string model = read_file(tokenizers.files[i]);
-    if (edits) model = with_pieces(model, list, padding_of(Tokenizer(tokenizers.files[i]), list));
+    if (edits) model = with_pieces(model, lists[i], padding_of(Tokenizer(tokenizers.files[i]), lists[i]));
     require_sentencepiece(model, tokenizers.files[i]);
     vocabulary.tokenizers[tokenizers.names[i]] = std::move(model);
   }
@@ -212,11 +234,12 @@ EntryOrigins change(const VocabularyRequest& r, bool edits, const TokenizerFiles
 }
 
 ChangedVocabulary one_vocabulary(const VocabularyRequest& r, const TokenizerFiles& old) {
-  require(r.side == Sides::both, ErrorKind::usage, "--side applies to models with two vocabularies: leave it out");
   TokenizerFiles tokenizers = old;
   if (!r.tokenizer.empty()) tokenizers = {{"tokenizer.model"}, {r.tokenizer}};
   if (!r.source_tokenizer.empty())
     tokenizers = {{"source.model", "target.model"}, {r.source_tokenizer, r.target_tokenizer}};
+  require(r.side == Sides::both || (tokenizers.names.size() == 2 && !r.grow.empty()), ErrorKind::usage,
+          "--side applies to models with two vocabularies, or to --grow if there are two tokenizers: leave it out");
   ChangedVocabulary vocabulary;
   vocabulary.source = vocabulary.target = change(r, r.edits(), tokenizers, old, vocabulary);
   return vocabulary;

@@ -152,7 +152,7 @@ def exchange(kind, theirs, weft):
 def main():
     weft_program, source, target, folder = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
     source_line, target_line = [" ".join(file.read_text().splitlines()[:6]) for file in (source, target)]
-    for kind in ("MarianMTModel", "M2M100ForConditionalGeneration"):
+    for kind in ("MarianMTModel", "NLLB"):
         place = folder / kind
         place.mkdir(parents=True)
         theirs = KINDS[kind](place, source, target)

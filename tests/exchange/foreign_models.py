@@ -90,9 +90,39 @@ class Shifted:
         return [self.tokens[i] for i in ids]
 
 
+class M2M100:
+    """Pieces in another order than the model's, without the last ones, then the languages of the tokenizer's class."""
+    options = ["--tag", "__en__", "--target-tag", "__de__"]
+
+    def __init__(self, folder, source, target):
+        pieces = train([source, target], folder / "model", unk_id=0, bos_id=1, eos_id=2)
+        known = range(pieces.get_piece_size() - 20, 2, -1)
+        ids = {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>", *map(pieces.id_to_piece, known)])}
+        (folder / "ids.json").write_text(json.dumps(ids))
+        self.tokenizer = transformers.M2M100Tokenizer(str(folder / "ids.json"), str(folder / "model.model"),
+                                                      src_lang="en", tgt_lang="de")
+        self.tokenizer.save_pretrained(folder)
+        languages = list(self.tokenizer.lang_token_to_id)  # transformers 5 does not save them; the published models do
+        (folder / "special_tokens_map.json").write_text(json.dumps({"additional_special_tokens": languages}))
+        self.start, self.end, self.forced = 2, 2, [self.tokenizer.get_lang_id("de")]
+        self.model = random_model(transformers.M2M100ForConditionalGeneration, transformers.M2M100Config(
+            vocab_size=len(ids) + 100 + 8, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2,
+            forced_eos_token_id=None, scale_embedding=True, **SIZES))
+
+    def source(self, line):
+        return self.tokenizer(line)["input_ids"]
+
+    def target(self, line):
+        return self.tokenizer(text_target=line)["input_ids"][1:]
+
+    def pieces(self, ids):
+        return self.tokenizer.convert_ids_to_tokens(ids)
+
+
 KINDS = {
     "MarianMTModel": Marian,
-    "M2M100ForConditionalGeneration": lambda *files: Shifted(
+    "M2M100ForConditionalGeneration": M2M100,
+    "NLLB": lambda *files: Shifted(
         *files, ["eng_Latn", "deu_Latn"], transformers.M2M100ForConditionalGeneration, transformers.M2M100Config),
     "MBartForConditionalGeneration": lambda *files: Shifted(
         *files, ["en_XX", "de_DE"], transformers.MBartForConditionalGeneration, transformers.MBartConfig),

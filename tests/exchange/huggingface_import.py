@@ -15,7 +15,7 @@ import torch
 from foreign_models import KINDS, long_line, run
 
 TOLERANCE, LINES, LONGEST, STEPS, BATCH = 1e-5, 300, 60, 200, 32
-WEIGHTS = {"MarianMTModel": "zip", "M2M100ForConditionalGeneration": "old file",
+WEIGHTS = {"MarianMTModel": "zip", "M2M100ForConditionalGeneration": "safetensors", "NLLB": "old file",
            "MBartForConditionalGeneration": "safetensors"}
 SEARCHES = {
     "greedy": (1, {"weft": [], "theirs": {}}),
@@ -53,22 +53,25 @@ def learn(theirs, sources, targets):
 
 @torch.no_grad()
 def worst_difference(theirs, weft, checkpoint, sources, targets, folder):
+    """The model of transformers computes in double, so that the difference is Weft's own."""
     for name, lines in (("source", sources), ("target", targets)):
         (folder / name).write_text("".join(line + "\n" for line in lines))
     scores = run(weft, "score", "--checkpoint", checkpoint, "--source", folder / "source", "--target",
                  folder / "target", "--json", "--quiet", *theirs.options)
+    theirs.model.double()
     worst = 0
     for source, target, score in zip(sources, targets, scores.splitlines(), strict=True):
         ids = theirs.target(target)
         inputs = torch.tensor([[theirs.start, *theirs.forced, *ids[:-1]]])
         logits = theirs.model(input_ids=torch.tensor([theirs.source(source)]), decoder_input_ids=inputs).logits[0]
-        rows = logits[len(theirs.forced):].double().log_softmax(-1)
+        rows = logits[len(theirs.forced):].log_softmax(-1)
         wanted = rows.gather(1, torch.tensor(ids)[:, None])[:, 0]
         found = torch.tensor([x for x in json.loads(score)["log_probs"] if x is not None], dtype=torch.double)
         if len(found) != len(wanted):
             raise SystemExit(f"FAILED  {target!r} has {len(found)} tokens instead of {len(wanted)}")
         difference = ((found - wanted).abs() / wanted.abs().clamp(min=1)).max().item()
         worst = max(worst, difference if math.isfinite(difference) else math.inf)
+    theirs.model.float()
     return worst
 
 

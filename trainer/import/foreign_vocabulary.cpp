@@ -15,8 +15,6 @@
 namespace weft {
 namespace {
 
-constexpr float kLastScore = -1e9f;  // lower than any piece's, so that merging pieces to this one comes last
-
 // Our ids 0, 1 and 2. Weft never predicts its bos, so bos is the start token unless the decoder starts from eos. If the
 // decoder starts from zeros and there is no bos, it is a new row.
 std::vector<int64_t> special_rows(const ForeignVocabulary& v, const std::string& file) {
@@ -71,7 +69,7 @@ class Pieces {
     const auto found = by_text_.find(token);
     if (found != by_text_.end() && found->second->type != Piece::unknown) return *found->second;
     return token.empty() || v_.tags[static_cast<size_t>(row)] ? typed(Piece::control)
-                                                              : typed(Piece::unused, kLastScore);
+                                                              : typed(Piece::unused, Piece::kOtherSide);
   }
 
   std::vector<Piece> not_in_vocabulary() const {

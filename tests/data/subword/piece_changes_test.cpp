@@ -40,9 +40,10 @@ TEST_P(PieceChanges, PrunedModelsSegmentTheTextAsBefore) {
   std::unordered_set<std::string> used;
   for (const std::string& line : lines)
     for (const std::string& piece : before.split(line)) used.insert(piece);
-  PieceList pruned = list();
+  PieceLists lists{list()};
+  const PieceList& pruned = lists.front();
   const auto all = std::ssize(pruned.pieces);
-  const int64_t removed = prune(pruned, used);
+  const int64_t removed = prune(lists, {used});
   EXPECT_GT(removed, 0);
   EXPECT_EQ(std::ssize(pruned.pieces), all - removed);
   EXPECT_EQ(pruned.entries, all - removed);
@@ -53,10 +54,11 @@ TEST_P(PieceChanges, PrunedModelsSegmentTheTextAsBefore) {
 }
 
 TEST_P(PieceChanges, AGrownModelHasThePiecesOfBoth) {
-  PieceList small = list();
+  PieceLists lists{list()};
+  PieceList& small = lists.front();
   std::unordered_set<std::string> few;
   for (size_t i = 3; i < 20; ++i) few.insert(small.pieces[i].text);
-  prune(small, few);
+  prune(lists, {few});
   const auto before = small.entries;
   const int64_t added = grow(small, list(), file_);
   EXPECT_GT(added, 0);
@@ -100,6 +102,54 @@ TEST_P(PieceChanges, NewEntriesConsistOfTheirOldPieces) {
   EXPECT_EQ(spelled, other.pieces[0].text);
   EXPECT_TRUE(origins.of_entry[static_cast<size_t>(old.entries) + 1].empty());
   EXPECT_EQ(origins.of_entry.back(), std::vector<int64_t>{5});
+}
+
+// The models of both sides share a vocabulary: the second half of the pieces belongs only to the second model.
+class PieceChangesOfTwoModels : public PieceChanges {
+ protected:
+  void SetUp() override {
+    PieceChanges::SetUp();
+    lists_ = {list(), list()};
+    for (size_t id = 45; id < lists_.front().pieces.size(); ++id)
+      if (Piece& piece = lists_.front().pieces[id]; piece.text.size() > 1 && piece.type == Piece::normal)
+        piece.score = Piece::kOtherSide, piece.type = Piece::unused;
+  }
+  void expect_equal_entries() const {
+    ASSERT_EQ(lists_[0].entries, lists_[1].entries);
+    for (size_t id = 0; id < static_cast<size_t>(lists_[0].entries); ++id)
+      EXPECT_EQ(lists_[0].pieces[id].text, lists_[1].pieces[id].text);
+  }
+  PieceLists lists_;
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, PieceChangesOfTwoModels, ::testing::Values("bpe", "unigram"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(PieceChangesOfTwoModels, ArePrunedByTheTextsOfEachModel) {
+  const std::vector<std::string> texts{testing::sentences(4, 3).front(), testing::sentences(4, 3).back()};
+  std::vector<std::unordered_set<std::string>> used;
+  std::vector<std::vector<std::string>> before;
+  for (size_t i = 0; i < 2; ++i) {
+    before.push_back(PieceSplitter(written(lists_[i], fmt::format("{}.model", i))).split(texts[i]));
+    used.emplace_back(before[i].begin(), before[i].end());
+  }
+  EXPECT_GT(prune(lists_, used), 0);
+  expect_equal_entries();
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(PieceSplitter(written(lists_[i])).split(texts[i]), before[i]);
+}
+
+TEST_P(PieceChangesOfTwoModels, GrowByThePiecesOfTheOtherSideAndByNewOnes) {
+  PieceList other = lists_.back();
+  other.pieces.push_back({.text = "\u6F22", .score = -2});
+  other.entries += 1;
+  const auto others = std::ranges::count_if(lists_.front().pieces, &Piece::is_other_sides);
+  ASSERT_GT(others, 0);
+  EXPECT_EQ(grow(lists_.front(), other, file_), others + 1);
+  append_other_sides(lists_.back(), lists_.front());
+  expect_equal_entries();
+  EXPECT_EQ(std::ranges::count_if(lists_.front().pieces, &Piece::is_other_sides), 0);
+  EXPECT_TRUE(lists_.back().pieces.back().is_other_sides());
+  for (const std::string& line : testing::sentences(20, 4))
+    EXPECT_EQ(PieceSplitter(written(lists_.front())).split(line), PieceSplitter(file_).split(line));
 }
 
 TEST(PieceChange, IsRefusedForModelsOfDifferentKindsAndForOldTags) {

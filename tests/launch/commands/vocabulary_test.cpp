@@ -147,6 +147,44 @@ TEST_F(Vocabulary, OfBothSidesIsReplacedByOneTokenizer) {
   EXPECT_EQ(row(tensor(checkpoint(), "embedding.weight"), 60), row(tensor(before, "embedding.weight"), 60));
 }
 
+TEST_F(Vocabulary, OfTwoTokenizersGrowsForOneSide) {
+  const std::string model = read_file(tokenizer());
+  const std::string before = saved(Tying::all, {{"source.model", model}, {"target.model", model}});
+  expect_refusal({"--tag", "<2da>=</s>", "--side", "source"}, "--side applies to models with two vocabularies, or");
+  change({"--grow", grown_tokenizer(), "--side", "target"});
+  const int64_t n = pieces().entries;
+  const auto kanji = [&](const char* file) {
+    const PieceList list = read_pieces(read_file(checkpoint() + file), file);
+    EXPECT_EQ(list.entries, n + 2);
+    return list.pieces[static_cast<size_t>(n + 1)];
+  };
+  EXPECT_TRUE(kanji("/source.model").is_other_sides());
+  EXPECT_EQ(kanji("/target.model").type, Piece::normal);
+  const auto old = tensor(before, "embedding.weight"), now = tensor(checkpoint(), "embedding.weight");
+  ASSERT_EQ(std::ssize(now), (n + 2) * kWidth);
+  const auto of = old_ids(pieces().pieces[40].text + pieces().pieces[41].text);
+  double sum = 0;
+  for (const int64_t id : of) sum += row(old, id)[0];
+  EXPECT_FLOAT_EQ(row(now, n)[0], static_cast<float>(sum / static_cast<double>(of.size())));
+}
+
+TEST_F(Vocabulary, OfTwoTokenizersIsPrunedByBoth) {
+  PieceList source = pieces();  // without the pieces of the word "three"
+  for (Piece& piece : source.pieces)
+    if (piece.text.size() > 3 && piece.text.find("hre") != std::string::npos)
+      piece.score = Piece::kOtherSide, piece.type = Piece::unused;
+  const std::string model = read_file(tokenizer());
+  saved(Tying::all, {{"source.model", with_pieces(model, source)}, {"target.model", model}});
+  write_file_atomically(folder_ / "text", "two three\n");
+  change({"--prune", folder_ / "text"});
+  const Tokenizer small(checkpoint() + "/target.model"), large(tokenizer());
+  EXPECT_LT(small.size(), large.size());
+  EXPECT_EQ(Tokenizer(checkpoint() + "/source.model").size(), small.size());
+  const auto ids = small.encode("two three"), old = large.encode("two three");
+  ASSERT_EQ(ids.size(), old.size());
+  for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(small.piece(ids[i]), large.piece(old[i]));
+}
+
 TEST_F(Vocabulary, OfOneSideChangesOnlyItsTable) {
   const std::string model = read_file(tokenizer());
   const std::string before = saved(Tying::none, {{"source.model", model}, {"target.model", model}});
