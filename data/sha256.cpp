@@ -38,6 +38,12 @@ std::string Sha256::hex() {
   return text;
 }
 
+std::string Sha256::hex_so_far() const {
+  Sha256 copy;
+  require(EVP_MD_CTX_copy_ex(copy.impl_->context, impl_->context) == 1, ErrorKind::internal, "SHA-256 failed");
+  return copy.hex();
+}
+
 std::string sha256_of(std::string_view bytes) {
   Sha256 sha;
   sha.update(bytes.data(), bytes.size());

@@ -18,7 +18,8 @@ class Sha256 {
   Sha256(Sha256&&) noexcept;
 
   void update(const void* bytes, size_t count);
-  std::string hex();  // returns 64 digits; ends the computation
+  std::string hex();               // returns 64 digits; ends the computation
+  std::string hex_so_far() const;  // the same for the bytes so far; more may follow
 
  private:
   struct Impl;

@@ -55,6 +55,12 @@ std::vector<std::string> lines_of_rank0(Communicator& world, Read&& read) {
                          }));
 }
 
+// Returns on every rank the number that rank 0 computes. If `compute` throws, all ranks throw the same Error.
+template <typename Compute>
+int64_t number_of_rank0(Communicator& world, Compute&& compute) {
+  return std::stoll(lines_of_rank0(world, [&] { return std::vector{std::to_string(compute())}; }).front());
+}
+
 // Error of kind io if standard input is a folder. Reads nothing, because a background job that reads a terminal stops.
 void require_no_folder_as_input();
 

@@ -7,6 +7,7 @@
 
 #include "data/tags.h"
 #include "data/text/split.h"
+#include "launch/input_lines.h"
 #include "tensor/error.h"
 
 namespace weft {
@@ -47,8 +48,9 @@ TaggedLines::TaggedLines(const TagRequest& tags, const std::string& target_prefi
     fail(ErrorKind::usage, fmt::format("--columns {}: the column 'source' is missing", columns));
 }
 
-TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
+TaggedLine TaggedLines::parse(const std::string& line, const std::string& where) const {
   TaggedLine parsed = all_;
+  if (line == InputLines::kBad) return parsed;
   if (columns_.empty()) {
     parsed.text = line;
     return parsed;
@@ -57,7 +59,7 @@ TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
   const bool too_many = values.size() > columns_.size();
   if (values.size() < columns_.size() || (too_many && !may_have_more_))
     fail(ErrorKind::data,
-         fmt::format("standard input, line {}: found {}, but --columns {} needs {}, separated by tabs{}", number,
+         fmt::format("{}: found {}, but --columns {} needs {}, separated by tabs{}", where,
                      values.size() == 1 ? "one column" : fmt::format("{} columns", values.size()), names_,
                      columns_.size(), too_many ? "; to skip further columns, end --columns with ,..." : ""));
   for (size_t i = 0; i < columns_.size(); ++i)
@@ -65,10 +67,9 @@ TaggedLine TaggedLines::parse(const std::string& line, int64_t number) const {
   return parsed;
 }
 
-void TaggedLines::check(const std::string& line, int64_t number, const Translator& translator) const {
+void TaggedLines::check(const std::string& line, const std::string& where, const Translator& translator) const {
   if (columns_.empty()) return;
-  const TaggedLine parsed = parse(line, number);
-  const std::string where = fmt::format("standard input, line {}", number);
+  const TaggedLine parsed = parse(line, where);
   check_tags(parsed.tag, translator.source_tokenizer(), where, ErrorKind::data);
   check_tags(parsed.target_tag, translator.target_tokenizer(), where, ErrorKind::data);
   if (parsed.prefix.empty()) return;

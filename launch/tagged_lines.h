@@ -18,11 +18,12 @@ class TaggedLines {
   // sets a column's value for all lines.
   TaggedLines(const TagRequest& tags, const std::string& target_prefix, const std::string& columns);
 
-  // Splits a line into columns. Error of kind data if their number is wrong. `number` is the line's number, from 1.
-  TaggedLine parse(const std::string& line, int64_t number) const;
+  // Splits a line into columns. Error of kind data if their number is wrong. `where` names the line in messages.
+  // InputLines::kBad becomes a line without text.
+  TaggedLine parse(const std::string& line, const std::string& where) const;
 
   // Makes the checks of parse(), and also refuses tags that the tokenizers lack and prefixes that are too long.
-  void check(const std::string& line, int64_t number, const Translator& translator) const;
+  void check(const std::string& line, const std::string& where, const Translator& translator) const;
 
  private:
   TaggedLine all_;  // values that apply to every line

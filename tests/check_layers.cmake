@@ -26,6 +26,7 @@ set(rooms
   parallel/nccl      "^parallel/[a-z0-9_]+[.]h$"
   data/text          "^$"
   data/noise         "^data/text/.*[.]h$"
+  data/output        "^data/([a-z0-9_]+|text/.*)[.]h$"
   data/shards        "^data/[a-z0-9_]+[.]h$"
   data/subword       "^data/([a-z0-9_]+|text/.*)[.]h$"
   data/order         "^data/([a-z0-9_]+|(shards|text)/.*)[.]h$"

@@ -14,8 +14,6 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kNormalizer = 3;  // field of ModelProto (sentencepiece_model.proto)
-
 std::string smallest_model(Normalization rule) {
   const std::vector<std::string> lines = {"a"};
   LineIterator iterator(lines);

@@ -13,8 +13,8 @@
 namespace weft {
 namespace {
 
-constexpr uint64_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kSelfTest = 4;  // fields of ModelProto
-constexpr uint64_t kText = 1, kScore = 2, kType = 3;                           // fields of a piece
+constexpr uint64_t kPieces = 1, kTrainer = 2, kSelfTest = 4;  // fields of ModelProto
+constexpr uint64_t kText = 1, kScore = 2, kType = 3;          // fields of a piece
 // Fields of the normalizer's settings.
 constexpr uint64_t kRules = 1, kDummyPrefix = 3, kRemoveSpaces = 4, kEscapeSpaces = 5;
 // Fields of the trainer's settings: the ids and the names of unknown, begin and end of sentence, and padding.

@@ -8,6 +8,8 @@
 
 namespace weft {
 
+inline constexpr uint64_t kNormalizer = 3;  // field of ModelProto (sentencepiece_model.proto)
+
 struct ProtoField {
   uint64_t number = 0, value = 0;  // `value` of a field that is a number
   bool is_number = false;          // else `bytes`

@@ -124,22 +124,22 @@ struct TextReader::Impl {
   bool read_raw(std::string& line) {
     line.assign(partial);  // keeps the capacity of both
     partial.clear();
-    bool any = !line.empty();
+    bool any = !line.empty(), too_long = false;
     while (begin < end || refill()) {
       any = true;
       const char* start = buffer.data() + begin;
       const char* newline = static_cast<const char*>(std::memchr(start, '\n', end - begin));
       const size_t length = newline ? static_cast<size_t>(newline - start) : end - begin;
-      if (line.size() + length > kMaxLine) {
-        ++num_lines;
-        fail(ErrorKind::data, fmt::format("{}, line {}: the line is longer than 16 MiB; put one sentence on each line",
-                                          path, num_lines));
-      }
-      line.append(start, length);
+      too_long = too_long || line.size() + length > kMaxLine;
+      if (!too_long) line.append(start, length);
       begin += length + (newline ? 1 : 0);
       if (newline) break;
     }
     num_lines += any;
+    if (too_long)
+      throw BadLine(
+          ErrorKind::data,
+          fmt::format("{}, line {}: the line is longer than 16 MiB; put one sentence on each line", path, num_lines));
     return any;
   }
 
@@ -164,12 +164,17 @@ TextReader TextReader::standard_input() {
 }
 TextReader::~TextReader() = default;
 TextReader::TextReader(TextReader&&) noexcept = default;
+TextReader& TextReader::operator=(TextReader&&) noexcept = default;
 
 bool TextReader::next(std::string& line) {
   if (!impl_->read_raw(line)) return false;
   if (impl_->num_lines == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
   if (line.ends_with('\r')) line.pop_back();
-  require_text(line, impl_->path, impl_->num_lines);
+  try {
+    require_text(line, impl_->path, impl_->num_lines);
+  } catch (const Error& error) {
+    throw BadLine(error.kind(), error.what(), error.where());
+  }
   return true;
 }
 

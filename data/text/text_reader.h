@@ -9,7 +9,14 @@
 #include <memory>
 #include <string>
 
+#include "tensor/error.h"
+
 namespace weft {
+
+// What next() throws for a line that is not text. The reader can continue with the next line.
+class BadLine : public Error {
+  using Error::Error;
+};
 
 class TextReader {
  public:
@@ -17,6 +24,7 @@ class TextReader {
   static TextReader standard_input();            // may be a file, a pipe or a terminal
   ~TextReader();
   TextReader(TextReader&&) noexcept;
+  TextReader& operator=(TextReader&&) noexcept;
 
   bool next(std::string& line);  // returns false at the end
   bool ready();                  // true if next() will not wait for input

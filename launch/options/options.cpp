@@ -101,6 +101,13 @@ void Options::set_given() const {
     if (!field.is_list && given(field.key)) field.set(given_.find(field.key)->second);
 }
 
+std::map<std::string, std::string> Options::values() const {
+  std::map<std::string, std::string> values;
+  for (const Field& field : fields_)
+    if (!field.is_list) values[field.key] = field.get();
+  return values;
+}
+
 size_t Options::num_before_positional(const std::vector<std::string>& args) const {
   size_t i = 0;
   while (i < args.size() && args[i].starts_with("-"))

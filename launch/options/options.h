@@ -51,6 +51,7 @@ class Options {
   bool given(const std::string& key) const { return given_.contains(key); }
   // Sets the values found by parse() again, except lists. Call set_given() after giving the variables new defaults.
   void set_given() const;
+  std::map<std::string, std::string> values() const;  // of all options, given or not; lists are left out
   size_t num_before_positional(const std::vector<std::string>& args) const;  // counts options and values
   void require(const std::string& key) const;
   std::string help(HelpFormat format = HelpFormat::text) const;

@@ -155,10 +155,19 @@ void AlignmentRequest::check(const Options& options) const {
     fail(ErrorKind::usage, "--alignment - needs --json, whose lines contain the alignment");
 }
 
+std::vector<std::string> AlignmentRequest::paths() const {
+  std::vector<std::string> paths;
+  std::ranges::copy_if(files, std::back_inserter(paths), [](const std::string& file) { return file != kInJson; });
+  return paths;
+}
+
+bool AlignmentRequest::draws() const {
+  return std::ranges::any_of(paths(), [](const std::string& path) { return form_of(path) == Form::drawings; });
+}
+
 void AlignmentRequest::check_files() const {
   std::set<fs::path> seen;
-  for (const std::string& file : files) {
-    if (file == kInJson) continue;
+  for (const std::string& file : paths()) {
     form_of(file);
     prepare_output(file);
     if (!seen.insert(fs::weakly_canonical(fs::absolute(file))).second)
@@ -210,17 +219,19 @@ std::string drawing(const Alignment& a, const Tokenizer& source, const Tokenizer
                  .label_font = std::min(kLabelFont, cell - 1)});
 }
 
+std::string alignment_line(const std::string& path, const Alignment& alignment, const Tokenizer& source,
+                           const Tokenizer& target) {
+  return form_of(path) == Form::json_lines ? json_line(alignment, source, target) : pharaoh_line(alignment);
+}
+
 std::unique_ptr<AlignmentFile> open_alignment_file(const std::string& path, const Tokenizer& source,
                                                    const Tokenizer& target, const std::string& title) {
-  const Form form = form_of(path);
-  if (form == Form::drawings)
-    return std::make_unique<Drawings>(path, [&source, &target, title](const Alignment& a, int64_t line) {
-      return drawing(a, source, target, fmt::format("line {}{}{}", line, kHeading, title));
-    });
-  if (form == Form::json_lines)
-    return std::make_unique<LinesFile>(path,
-                                       [&source, &target](const Alignment& a) { return json_line(a, source, target); });
-  return std::make_unique<LinesFile>(path, pharaoh_line);
+  if (form_of(path) != Form::drawings)
+    return std::make_unique<LinesFile>(
+        path, [path, &source, &target](const Alignment& a) { return alignment_line(path, a, source, target); });
+  return std::make_unique<Drawings>(path, [&source, &target, title](const Alignment& a, int64_t line) {
+    return drawing(a, source, target, fmt::format("line {}{}{}", line, kHeading, title));
+  });
 }
 
 }  // namespace weft

@@ -24,6 +24,8 @@ struct AlignmentRequest {
 
   bool in_json() const { return std::ranges::find(files, kInJson) != files.end(); }
   bool wanted() const { return !files.empty(); }
+  std::vector<std::string> paths() const;  // without kInJson
+  bool draws() const;                      // whether a file is a drawing
   void add_to(Options& options);
   void check(const Options& options) const;  // refuses --alignment-layer and -head without a file, and - without --json
   void check_files() const;                  // refuses files that cannot be written or are given twice
@@ -37,6 +39,10 @@ std::string pharaoh_line(const Alignment& alignment);
 std::string json_line(const Alignment& alignment, const Tokenizer& source, const Tokenizer& target);
 std::string drawing(const Alignment& alignment, const Tokenizer& source, const Tokenizer& target,
                     const std::string& title);
+
+// Returns the line of a file with this name, which must not be one of drawings.
+std::string alignment_line(const std::string& path, const Alignment& alignment, const Tokenizer& source,
+                           const Tokenizer& target);
 
 class AlignmentFile {
  public:

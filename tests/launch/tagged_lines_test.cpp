@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/input_lines.h"
+
 #include "tests/support/errors.h"
 
 namespace weft {
@@ -11,7 +13,7 @@ namespace {
 using testing::expect_error;
 
 TEST(TaggedLines, AreSourcesUnlessColumnsAreNamed) {
-  const TaggedLine line = TaggedLines({.tag = "<2de>", .target_tag = "<web>"}, "Ja", "").parse("a\tb", 1);
+  const TaggedLine line = TaggedLines({.tag = "<2de>", .target_tag = "<web>"}, "Ja", "").parse("a\tb", "");
   EXPECT_EQ(line.text, "a\tb");
   EXPECT_EQ(line.tag, "<2de>");
   EXPECT_EQ(line.target_tag, "<web>");
@@ -20,17 +22,24 @@ TEST(TaggedLines, AreSourcesUnlessColumnsAreNamed) {
 
 TEST(TaggedLines, HaveTheirColumnsInAnyOrder) {
   const TaggedLines format({.tag = "", .target_tag = "<web>"}, "", "tag,-,source,prefix,...");
-  const TaggedLine line = format.parse("<2de>\tskipped\ta b\t\tmore", 1);
+  const TaggedLine line = format.parse("<2de>\tskipped\ta b\t\tmore", "");
   EXPECT_EQ(line.text, "a b");
   EXPECT_EQ(line.tag, "<2de>");
   EXPECT_EQ(line.target_tag, "<web>");
   EXPECT_EQ(line.prefix, "");
 }
 
+TEST(TaggedLines, AreEmptyIfTheyAreBad) {
+  const TaggedLine line =
+      TaggedLines({.tag = "<2de>", .target_tag = ""}, "", "prefix,source").parse(InputLines::kBad, "");
+  EXPECT_EQ(line.text, "");
+  EXPECT_EQ(line.tag, "<2de>");
+}
+
 TEST(TaggedLines, WithTooFewColumnsAreRefusedWithTheirNumber) {
   const TaggedLines format({}, "", "tag,source");
-  expect_error([&] { format.parse("text", 7); }, ErrorKind::data,
-               {"standard input, line 7: found one column, but --columns tag,source needs 2"});
+  expect_error([&] { format.parse("text", "train.en, line 7"); }, ErrorKind::data,
+               {"train.en, line 7: found one column, but --columns tag,source needs 2"});
 }
 
 TEST(TaggedLines, RefuseColumnsThatMakeNoSense) {

@@ -135,29 +135,39 @@ ProgressBar::~ProgressBar() {
   if (out_.style == ProgressStyle::bar) out_.write("\n");
 }
 
-void ProgressBar::update(int64_t done) {
+void ProgressBar::continue_from(int64_t done, double share) {
+  done_ = done_earlier_ = done;
+  share_ = share_earlier_ = shown_share_ = share;
+}
+
+void ProgressBar::update(int64_t done, double share, const std::string& note) {
   if (out_.style == ProgressStyle::quiet) return;
   done_ = done;
+  share_ = std::clamp(share, share_, 1.0);
+  note_ = note;
   const double waited = out_.seconds() - shown_at_;
   if (out_.style == ProgressStyle::bar) {
     if (shown_done_ < 0 || waited >= kRedrawSeconds) show();
     return;
   }
-  const auto tenth = [&](int64_t n) { return n < 0 ? 0 : n * kLinesInAll / total_; };
-  const bool next_tenth = total_ > 0 && tenth(done_) > tenth(shown_done_) && waited >= 1;
-  if (next_tenth || waited >= kLineSeconds) show();
+  const bool next_tenth = std::floor(this->share() * kLinesInAll) > std::floor(shown_share_ * kLinesInAll);
+  if ((next_tenth && waited >= 1) || waited >= kLineSeconds) show();
+}
+
+double ProgressBar::share() const {
+  return total_ > 0 ? static_cast<double>(done_) / static_cast<double>(total_) : share_;
 }
 
 std::string ProgressBar::line(int width) const {
-  const double seconds = std::max(out_.seconds() - begin_, 1e-9);
-  const double rate = static_cast<double>(done_) / seconds;
+  const double seconds = std::max(out_.seconds() - begin_, 1e-9), share = this->share();
   std::string text = fmt::format("{} {}{} {}", title_, done_, total_ > 0 ? fmt::format("/{}", total_) : "", unit_);
-  if (seconds >= 0.5) text += fmt::format("  {}/s", format_count(rate));
-  if (total_ > done_ && rate > 0 && seconds >= 0.5)
-    text += fmt::format("  {} left", format_duration(static_cast<double>(total_ - done_) / rate));
-  else if (total_ > 0 && done_ >= total_)
+  if (seconds >= 0.5) text += fmt::format("  {}/s", format_count(static_cast<double>(done_ - done_earlier_) / seconds));
+  if (!note_.empty()) text += "  " + note_;
+  if (share < 1 && share > share_earlier_ && seconds >= 0.5)
+    text += fmt::format("  {} left", format_duration((1 - share) / (share - share_earlier_) * seconds));
+  else if (share >= 1)
     text += fmt::format("  in {}", seconds < 10 ? fmt::format("{:.1f}s", seconds) : format_duration(seconds));
-  if (width > 0 && total_ > 0) return bar_row(static_cast<double>(done_) / static_cast<double>(total_), text, width);
+  if (width > 0 && share > 0) return bar_row(share, text, width);
   if (width > 0 && static_cast<int>(text.size()) >= width) text.resize(std::max(width - 1, 0));
   return text;
 }
@@ -168,6 +178,7 @@ void ProgressBar::show() {
   else
     out_.write(line(0) + "\n");
   shown_done_ = done_;
+  shown_share_ = share();
   shown_at_ = out_.seconds();
 }
 

@@ -33,20 +33,25 @@ struct ProgressOutput {  // where progress is written; tests replace it
 // Shows the progress of work of known or unknown length. Prints lines every 10 % of the work or every 10 s.
 class ProgressBar {
  public:
-  // `unit` is a plural noun for what is counted. A `total` of 0 means that the length of the work is unknown.
+  // `unit` is a plural noun for what is counted. A `total` of 0 means that their number is unknown; update() may then
+  // say which share of the work is done.
   ProgressBar(std::string title, std::string unit, int64_t total, ProgressOutput out = ProgressOutput::standard());
   ~ProgressBar();  // leaves the last state on the screen
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void update(int64_t done);
+  void continue_from(int64_t done, double share);  // what was done earlier counts for no rate
+  void update(int64_t done, double share = 0, const std::string& note = "");  // `note` follows the rate
 
  private:
+  double share() const;  // of the work; 0 if unknown
   std::string line(int width) const;
   void show();
 
   std::string title_, unit_;
-  int64_t total_, done_ = 0;
+  int64_t total_, done_ = 0, done_earlier_ = 0;
+  double share_ = 0, share_earlier_ = 0, shown_share_ = 0;
+  std::string note_;
   ProgressOutput out_;
   double begin_, shown_at_;
   int64_t shown_done_ = -1;

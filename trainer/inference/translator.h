@@ -57,6 +57,7 @@ class Translator {
   std::vector<NBest> translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress = {});
 
   TranslationInput encode(const TaggedLine& line) const { return encode_line(line, source_, target_); }
+  const Mesh& mesh() const { return mesh_; }
   const Tokenizer& source_tokenizer() const { return source_; }
   const Tokenizer& target_tokenizer() const { return target_; }
   // `tokens` includes eos, but not the `forced` tokens of a prefix.

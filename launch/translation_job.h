@@ -1,0 +1,61 @@
+// launch/translation_job.h: translates a text line by line, for `weft translate`.
+//
+// Lines are translated in chunks, so that memory does not grow with the input. A chunk contains the lines that can be
+// read without waiting, so that a pipe gets its answers immediately. Rank 0 reads and writes. Each dp rank translates a
+// share of the sentences of a chunk. If the output is a file, each chunk is made durable, so that a command that was
+// killed continues after its last chunk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/input_lines.h"
+#include "launch/line_output.h"
+#include "launch/open_model.h"
+#include "launch/options/tag_options.h"
+#include "launch/reports/alignment_files.h"
+#include "launch/tagged_lines.h"
+#include "trainer/config/run_config.h"
+
+namespace weft {
+
+struct TranslateRequest {
+  ModelRequest model;
+  DecodeConfig decode;
+  int64_t batch = 0;
+  bool scores = false, json = false;
+  TagRequest tags;
+  std::string target_prefix, columns;
+  int64_t documents = 0;
+  AlignmentRequest alignment;
+  std::vector<std::string> input;
+  std::string output;
+  BadLines bad_lines = BadLines::error;
+  TaggedLines lines() const { return TaggedLines(tags, target_prefix, columns); }
+};
+
+// Input and output of a job; only rank 0 has them.
+struct TranslationStreams {
+  std::optional<InputLines> input;
+  std::optional<LineOutput> output;
+};
+
+// All ranks of the world must make the same calls.
+class TranslationJob {
+ public:
+  // Throws a usage Error if the model cannot do what `request` asks for. `streams` must outlive the job.
+  TranslationJob(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams);
+  ~TranslationJob();
+
+  void run();          // translates the lines that earlier calls have not finished
+  void print() const;  // prints speed, cut lines and bad lines
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft
