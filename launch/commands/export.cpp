@@ -89,6 +89,7 @@ void write_folder(const ExportRequest& r, const LoadedModel& model) {
                                .beam_kind = decode.beam_kind,
                                .max_length_factor = decode.max_length_factor,
                                .max_length_extra = decode.max_length_extra,
+                               .min_length = decode.min_length,
                                .allow_unknown = decode.allow_unknown,
                                .folder = model.folder()};
   if (r.format == ExportFormat::ctranslate2) export_ctranslate2(exported, output);

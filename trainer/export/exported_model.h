@@ -26,6 +26,7 @@ struct ExportedModel {
   BeamKind beam_kind = BeamKind::shrinking;
   double max_length_factor = 0;  // maximum length of a translation: factor * source tokens + extra
   int64_t max_length_extra = 0;
+  int64_t min_length = 1;
   bool allow_unknown = false;  // the unknown token may be predicted
   std::string folder;          // the checkpoint's folder, which contains the tokenizer models
   bool is_joint() const { return same_pieces(source, target); }

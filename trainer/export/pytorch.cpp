@@ -39,7 +39,9 @@ ordered_json pytorch_config(const ExportedModel& model) {
             {"length_penalty", model.length_penalty},
             {"length_penalty_kind", name_of_enum(model.length_penalty_kind)},
             {"max_length_factor", model.max_length_factor},
-            {"max_length_extra", model.max_length_extra}}}};
+            {"max_length_extra", model.max_length_extra},
+            {"min_length", model.min_length},
+            {"allow_unknown", model.allow_unknown}}}};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ class JsonFields {  // an error is of kind checkpoint: "FILE: KEY is VALUE, not 
   const std::string& path() const { return path_; }
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
   const nlohmann::json& operator[](const char* key) const { return json_[key]; }  // REQUIRES: has(key)
+  auto items() const { return json_.items(); }
 
   // Return `otherwise` if the key is absent or null.
   int64_t whole(const char* key, int64_t otherwise) const;

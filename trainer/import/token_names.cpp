@@ -15,7 +15,11 @@ void TokenNames::set(int64_t id, const std::string& token, const std::string& fi
   if (id < 0 || id >= std::ssize(tokens_))
     fail(ErrorKind::checkpoint, fmt::format("{}: '{}' has the id {}, but the model's table has {} rows", file,
                                             printable(token), id, tokens_.size()));
-  tokens_[static_cast<size_t>(id)] = token;
+  std::string& place = tokens_[static_cast<size_t>(id)];
+  if (!place.empty() && place != token)
+    fail(ErrorKind::checkpoint,
+         fmt::format("{}: '{}' and '{}' have the same id, {}", file, printable(place), printable(token), id));
+  place = token;
   end_ = std::max(end_, id + 1);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "data/batch.h"
 #include "data/tokenizer.h"
 #include "model/transformer.h"
 #include "tensor/error.h"
@@ -32,13 +33,14 @@ class OldRows {
       : name_(name), width_(model.numel(name) / num_rows), values_(static_cast<size_t>(model.numel(name))) {
     model.read(name, values_.data());
     mean_.assign(static_cast<size_t>(width_), 0);
+    const auto rows = static_cast<double>(num_rows - SpecialIds::count);
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < values_.size(); ++i) {
+    for (size_t i = SpecialIds::count * mean_.size(); i < values_.size(); ++i) {  // special rows may be like no others
       const double x = values_[i];
-      mean_[i % mean_.size()] += x / static_cast<double>(num_rows);
+      mean_[i % mean_.size()] += x / rows;
       sum += x, squares += x * x;
     }
-    const auto count = static_cast<double>(values_.size());
+    const double count = rows * static_cast<double>(width_);
     deviation_ = std::sqrt(std::max(0.0, squares / count - sum / count * sum / count));
   }
   int64_t width() const { return width_; }
@@ -54,6 +56,7 @@ class OldRows {
 
  private:
   void new_row(size_t entry, float* to) const {
+    if (width_ == 1) return void(to[0] = static_cast<float>(mean_[0]));  // noise in a bias would prefer some entries
     Context host;
     ops::init(host, {.x = Tensor(to, {width_}),
                      .outer = 1,

@@ -2,7 +2,8 @@
 // rows of the new entries, and all other parameters remain.
 //
 // The row of an entry is the mean of the rows of its old entries (data/subword/piece_changes.h). If there are none, it
-// is the mean of all old rows plus normal noise of their standard deviation, counted like initial values.
+// is the mean of all old rows but the special ones, plus normal noise of their standard deviation, counted like initial
+// values. A bias gets no noise.
 #pragma once
 
 #include <map>

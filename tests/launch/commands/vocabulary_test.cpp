@@ -138,6 +138,19 @@ TEST_F(Vocabulary, ShrinksToTheTextsPieces) {
   }
 }
 
+TEST_F(Vocabulary, GivesEntriesWithoutOldPiecesTheMeanButABiasNoNoise) {
+  PieceList list = pieces();
+  list.pieces.push_back({.text = "<2da>", .type = Piece::control});
+  const int64_t n = list.entries++;
+  write_file_atomically(folder_ / "tagged.model", with_pieces(read_file(tokenizer()), list));
+  const std::string before = saved();
+  change({"--tokenizer", folder_ / "tagged.model"});
+  const auto old = tensor(before, "embedding.weight"), now = tensor(checkpoint(), "embedding.weight");
+  for (int64_t id = 0; id < n; ++id) EXPECT_NE(row(now, n), row(old, id));
+  // The bias of each old entry is its id. Those of unknown, begin and end of sentence count for no mean.
+  EXPECT_FLOAT_EQ(tensor(checkpoint(), "output.bias").back(), static_cast<float>(n + 2) / 2);
+}
+
 TEST_F(Vocabulary, OfBothSidesIsReplacedByOneTokenizer) {
   const std::string model = read_file(tokenizer());
   const std::string before = saved(Tying::all, {{"source.model", model}, {"target.model", model}});

@@ -2,8 +2,10 @@
 // tests/exchange/huggingface_import.py compares the numbers of imported models with those of transformers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
@@ -73,6 +75,13 @@ TEST_F(HuggingFaceImport, HasBothTablesOfSeparateVocabularies) {
   EXPECT_EQ(imported.tokenizers.size(), 2u);
 }
 
+TEST_F(HuggingFaceImport, RefusesAddedTokensThatThePiecesLack) {
+  exported_and_imported();
+  write_json("added_tokens.json", {{"<ent>", 5}});
+  expect_error([&] { import_huggingface(output()); }, ErrorKind::checkpoint,
+               {"added_tokens.json: the added token '<ent>' is not supported"});
+}
+
 TEST_F(HuggingFaceImport, StartsFromZeroIfTheStartTokensEmbeddingIsZero) {
   config_.start_token = StartToken::zero;
   const ImportedModel imported = exported_and_imported();
@@ -103,14 +112,20 @@ class NllbImport : public HuggingFaceImport {
     write_json("config.json", config);
     write_tensors();
   }
-  void write_tensors() const {
+  // `tables` are names of the table; `different` has other values.
+  void write_tensors(const std::vector<std::string>& tables = {"model.shared.weight"},
+                     const std::string& different = "") const {
     std::map<std::string, std::vector<int64_t>> shapes;
     for (const ForeignTensor& name : huggingface_names(config_))
-      if (name.form != ForeignTensor::output_bias) shapes[name.name] = name.shape;
+      if (name.form != ForeignTensor::output_bias && name.name != "model.shared.weight") shapes[name.name] = name.shape;
+    for (const std::string& table : tables) shapes[table] = {pieces_ + 3, 12};
+    std::filesystem::remove(output() + "/model.safetensors");
     SafetensorsWriter writer(output() + "/model.safetensors", shapes);
     for (const auto& [name, shape] : shapes) {
       Values values(static_cast<size_t>(shape[0] * (shape.size() > 1 ? shape[1] : 1)));
-      for (size_t i = 0; i < values.size(); ++i) values[i] = value(name, i);
+      const bool is_table = std::ranges::find(tables, name) != tables.end();
+      for (size_t i = 0; i < values.size(); ++i) values[i] = value(is_table ? "model.shared.weight" : name, i);
+      if (name == different) values.back() += 1;
       writer.write(values.data(), std::ssize(values));
     }
     writer.finish();
@@ -152,7 +167,24 @@ TEST_F(NllbImport, TakesTheOptionsOfTheSearch) {
   EXPECT_EQ(decode().beam_kind, BeamKind::first);
   EXPECT_FALSE(decode().allow_unknown);
   EXPECT_EQ(decode().min_length, 5);  // without the start token and the language
-  EXPECT_EQ(import_huggingface(output()).unused_options, std::vector<std::string>{"repetition_penalty"});
+  const auto unused = [&] { return import_huggingface(output()).unused_options; };
+  EXPECT_EQ(unused(), std::vector<std::string>{"repetition_penalty"});
+  write_json(
+      "generation_config.json",
+      {{"bad_words_ids", {{3}, {7}}}, {"suppress_tokens", {5}}, {"forced_bos_token_id", 9}, {"do_sample", false}});
+  EXPECT_EQ(unused(),
+            (std::vector<std::string>{"suppress_tokens", "forced_bos_token_id (give --target-tag)", "bad_words_ids"}));
+  write_json("generation_config.json", {{"min_length", std::numeric_limits<int64_t>::min()}});
+  expect_error(unused, ErrorKind::checkpoint, {"min_length = -9223372036854775808 is not between"});
+}
+
+TEST_F(NllbImport, TakesTheTableUnderEachNameButNotTablesThatDiffer) {
+  const Values before = values_of(import_huggingface(output()), "embedding.weight");
+  write_tensors({"lm_head.weight", "model.encoder.embed_tokens.weight"});
+  EXPECT_EQ(values_of(import_huggingface(output()), "embedding.weight"), before);
+  write_tensors({"model.shared.weight", "lm_head.weight"}, "lm_head.weight");
+  expect_error([&] { import_huggingface(output()); }, ErrorKind::checkpoint,
+               {"lm_head.weight differs from model.shared.weight, although config.json ties them"});
 }
 
 TEST_F(NllbImport, MovesTheRowsOfTheTableToOurIds) {
@@ -199,10 +231,14 @@ TEST_F(NllbImport, MakesPiecesThatTheVocabularyLacksUnknown) {
   for (int32_t id = 3; id < pieces_; ++id)
     if (id != missing) ids[theirs.piece(id)] = ids.size();
   write_json("vocab.json", ids);
+  write_json("special_tokens_map.json", {{"additional_special_tokens", {"deu_Latn", "eng_Latn"}}});
+  write_json("tokenizer_config.json",
+             {{"added_tokens_decoder", {{std::to_string(ids.size() + 2), {{"content", "<ent>"}}}}}});
   const ImportedModel imported = import_huggingface(output());
   write_file_atomically(folder_ / "imported.model", imported.tokenizers.at("tokenizer.model"));
   const Tokenizer mine(folder_ / "imported.model");
   EXPECT_EQ(mine.size(), pieces_ + 3);  // the table's rows
+  for (const char* tag : {"deu_Latn", "eng_Latn", "<ent>"}) EXPECT_TRUE(mine.is_tag(mine.id_of(tag))) << tag;
   const std::vector<int32_t> after = mine.encode("abcdefgh");
   ASSERT_EQ(after.size(), before.size());
   for (size_t i = 0; i < after.size(); ++i)
@@ -230,6 +266,12 @@ TEST_F(NllbImport, ReadsTensorsFromSeveralFiles) {
   index["weight_map"].begin().value() = "../model-1.safetensors";
   write_json("model.safetensors.index.json", index);
   expect_error([&] { import_huggingface(output()); }, ErrorKind::checkpoint, {"is not in a file of the folder"});
+}
+
+TEST_F(NllbImport, RefusesTwoTokensWithOneId) {
+  write_json("tokenizer_config.json", {{"added_tokens_decoder", {{"3", {{"content", "<ent>"}}}}}});
+  expect_error([&] { import_huggingface(output()); }, ErrorKind::checkpoint,
+               {"'<unk>' and '<ent>' have the same id, 3"});
 }
 
 TEST_F(NllbImport, RefusesWhatWeftCannotCompute) {

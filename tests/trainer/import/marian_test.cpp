@@ -283,8 +283,9 @@ TEST_F(TrainedMarian, RefusesNamesAndValuesOfItsDecoder) {
     write_file_atomically(output() + "/decoder.yml", text + "\n");
     expect_error([&] { import_marian(output()); }, ErrorKind::checkpoint, {message});
   }
-  write_file_atomically(output() + "/decoder.yml", "word-penalty: 0.5\n");
-  EXPECT_EQ(import_marian(output()).unused_options, std::vector<std::string>{"word-penalty"});
+  write_file_atomically(output() + "/decoder.yml",
+                        "word-penalty: 0.5\nshortlist: [lex.gz, 100]\noutput-sampling: []\n");
+  EXPECT_EQ(import_marian(output()).unused_options, (std::vector<std::string>{"word-penalty", "shortlist"}));
   EXPECT_EQ(import_marian(output()).config.decode.min_length, 0);
 }
 

@@ -73,6 +73,7 @@ TEST_F(PeftImport, RefusesWhatWeftCannotCompute) {
       {"use_rslora", true, "use_rslora = true is not supported"},
       {"use_dora", true, "use_dora = true is not supported"},
       {"bias", "all", "bias = 'all' is not supported"},
+      {"init_lora_weights", "pissa_niter_16", "init_lora_weights = \\\"pissa_niter_16\\\" is not supported"},
       {"modules_to_save", {"lm_head"}, "modules_to_save is not supported"},
       {"rank_pattern", {{"fc1", 4}}, "rank_pattern is not supported"},
       {"target_modules", {"q_proj", "shared"}, "target_modules contains 'shared'"},

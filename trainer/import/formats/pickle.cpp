@@ -15,6 +15,7 @@ using Kind = PickleValue::Kind;
 
 constexpr uint64_t kMostMemos = 1 << 24;
 constexpr size_t kMostArguments = 16;
+constexpr size_t kMostValues = 1 << 20;  // about 90 MB
 constexpr uint8_t kStop = '.';
 
 bool is_callable(const std::string& name) {
@@ -58,6 +59,7 @@ std::string Pickle::line() {
 }
 
 void Pickle::push(PickleValue value) {
+  if (values_.size() >= kMostValues) refuse("describes too many objects");
   values_.push_back(std::move(value));
   stack_.push_back(values_.size() - 1);
 }

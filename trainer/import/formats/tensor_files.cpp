@@ -49,6 +49,20 @@ void TensorFiles::read(const std::string& name, int64_t first, int64_t count, fl
   read_floats(*file, {.tensor = name, .dtype = tensor.dtype}, begin, count, out);
 }
 
+bool TensorFiles::are_equal(const std::string& name, const std::string& other) const {
+  if (shape(name) != shape(other)) return false;
+  constexpr int64_t kValues = 1 << 18;
+  std::vector<float> one(kValues), two(kValues);
+  const int64_t numel = numel_of(shape(name));
+  for (int64_t first = 0; first < numel; first += kValues) {
+    const int64_t count = std::min(kValues, numel - first);
+    read(name, first, count, one.data());
+    read(other, first, count, two.data());
+    if (!std::equal(one.begin(), one.begin() + count, two.begin())) return false;
+  }
+  return true;
+}
+
 std::string TensorFiles::bytes(const std::string& name) const {
   const auto& [file, tensor] = places_.at(name);
   const auto size = static_cast<uint64_t>(numel_of(tensor.shape));

@@ -34,7 +34,8 @@ class TensorFiles {
   const std::vector<int64_t>& shape(const std::string& name) const { return places_.at(name).tensor.shape; }
   // Writes `count` values from index `first` as f32. F16 and BF16 are widened exactly; other types are refused.
   void read(const std::string& name, int64_t first, int64_t count, float* out) const;
-  std::string bytes(const std::string& name) const;  // of an I8 tensor of at most 1 MiB
+  bool are_equal(const std::string& name, const std::string& other) const;  // in shape and values
+  std::string bytes(const std::string& name) const;                         // of an I8 tensor of at most 1 MiB
   const std::string& file_of(const std::string& name) const { return places_.at(name).file->path(); }
 
  private:

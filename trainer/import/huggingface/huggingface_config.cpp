@@ -31,6 +31,7 @@ constexpr Class kClasses[] = {
     {"mbart", kPre, true, true, Positions::learned, true, true, kGelu, false, 0, false, true},
     {"m2m_100", kPre, true, false, Positions::tensor2tensor, true, false, kRelu, true, 0.1, false, true},
 };
+constexpr int64_t kLongestMinLength = 100'000;
 constexpr int64_t kUnusedRows = 2;  // of mBART's table of positions
 
 const Class& class_of(const JsonFields& config) {
@@ -122,18 +123,35 @@ void read_decoder(const JsonFields& fields, HuggingFaceConfig& h) {
   decode.length_penalty_kind = LengthPenalty::power;
   decode.length_penalty = fields.number("length_penalty", 1);
   // transformers also counts the start token and a forced language.
-  decode.min_length = std::max<int64_t>(0, fields.whole("min_length", 0) - (h.has_languages ? 2 : 1));
+  const int64_t min_length = fields.whole("min_length", 0);
+  if (min_length < 0 || min_length > kLongestMinLength)
+    fields.refuse(fmt::format("min_length = {} is not between 0 and {}", min_length, kLongestMinLength));
+  decode.min_length = std::max<int64_t>(0, min_length - (h.has_languages ? 2 : 1));
   const bool is_first = fields.has("early_stopping") && fields["early_stopping"] == true;
   decode.beam_kind = is_first ? BeamKind::first : BeamKind::fixed;
   if (fields.has("early_stopping") && fields["early_stopping"] == "never") h.unused_options.push_back("early_stopping");
-  for (const auto& [key, usual] :
-       {std::pair("repetition_penalty", 1.0), {"no_repeat_ngram_size", 0.0}, {"num_beam_groups", 1.0}})
+  for (const auto& [key, usual] : {std::pair("repetition_penalty", 1.0),
+                                   {"encoder_repetition_penalty", 1.0},
+                                   {"no_repeat_ngram_size", 0.0},
+                                   {"encoder_no_repeat_ngram_size", 0.0},
+                                   {"num_beam_groups", 1.0},
+                                   {"diversity_penalty", 0.0},
+                                   {"guidance_scale", 1.0},
+                                   {"penalty_alpha", 0.0},
+                                   {"min_new_tokens", 0.0}})
     if (fields.number(key, usual) != usual) h.unused_options.emplace_back(key);
-  if (fields.truth("do_sample", false)) h.unused_options.push_back("do_sample");
+  for (const char* key : {"do_sample", "exponential_decay_length_penalty", "sequence_bias", "suppress_tokens",
+                          "begin_suppress_tokens", "forced_decoder_ids", "force_words_ids", "constraints"})
+    if (fields.has(key) && fields[key] != false && !fields[key].empty()) h.unused_options.emplace_back(key);
+  if (fields.has("forced_bos_token_id")) h.unused_options.push_back("forced_bos_token_id (give --target-tag)");
+}
+
+void read_bad_words(const JsonFields& fields, HuggingFaceConfig& h) {
   if (!fields.has("bad_words_ids") || !fields["bad_words_ids"].is_array()) return;
-  for (const nlohmann::json& words : fields["bad_words_ids"])
-    if (words.is_array() && words.size() == 1 && words[0].is_number_integer())
-      h.never_predicted.push_back(words[0].get<int64_t>());
+  for (const nlohmann::json& words : fields["bad_words_ids"]) {
+    const bool is_one = words.is_array() && words.size() == 1 && words[0].is_number_integer();
+    h.never_predicted.push_back(is_one ? words[0].get<int64_t>() : HuggingFaceConfig::kSeveralTokens);
+  }
 }
 
 }  // namespace
@@ -149,7 +167,9 @@ HuggingFaceConfig read_huggingface_config(const std::string& folder) {
   if (h.type == "mbart" && h.start != h.eos)
     config.refuse(
         fmt::format("decoder_start_token_id = {} is not eos: of mBART, only mBART-50 can be imported", h.start));
-  read_decoder(generation.exists() ? generation : config, h);
+  const JsonFields& decoder = generation.exists() ? generation : config;
+  read_decoder(decoder, h);
+  read_bad_words(decoder, h);
   return h;
 }
 

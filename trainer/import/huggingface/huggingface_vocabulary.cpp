@@ -70,15 +70,31 @@ void read_additional(const std::string& file, TokenNames& names) {
   for (const json& token : config["additional_special_tokens"]) names.add(names.end(), content_of(token, file), file);
 }
 
-void read_languages(const std::string& folder, TokenNames& names) {
+// The tokenizer of M2M-100 gives the languages the ids after those of vocab.json, whatever tokens are added later.
+void read_languages(const std::string& folder, bool is_m2m, TokenNames& names) {
   using Read = void (*)(const std::string& file, TokenNames& names);
-  for (const auto& [file, read] : {std::pair<const char*, Read>("tokenizer_config.json", read_added_by_id),
-                                   {"tokenizer.json", read_added_list},
-                                   {"special_tokens_map.json", read_additional},
-                                   {"tokenizer_config.json", read_additional}})
+  std::vector<std::pair<const char*, Read>> sources = {{"tokenizer_config.json", read_added_by_id},
+                                                       {"tokenizer.json", read_added_list},
+                                                       {"special_tokens_map.json", read_additional},
+                                                       {"tokenizer_config.json", read_additional}};
+  if (is_m2m) std::ranges::rotate(sources, sources.begin() + 2);
+  for (const auto& [file, read] : sources)
     if (!names.has_tags()) read(folder + "/" + file, names);
+  if (is_m2m) read_added_by_id(folder + "/tokenizer_config.json", names);
   if (!names.has_tags())
     refuse(folder, "no file names the languages: add tokenizer.json or special_tokens_map.json of the original model");
+}
+
+// Refuses tokens that the tokenizer of MarianMT got later: text is divided into them, not into pieces of the model.
+void check_added_tokens(const std::string& folder, const TokenNames& names) {
+  const auto check = [&](const std::string& token, const std::string& file) {
+    if (names.id_of(token) < 0) refuse(file, fmt::format("the added token '{}' is not supported", printable(token)));
+  };
+  const JsonFields config(folder + "/tokenizer_config.json"), added(folder + "/added_tokens.json");
+  if (config.has("added_tokens_decoder") && config["added_tokens_decoder"].is_object())
+    for (const auto& [id, token] : config["added_tokens_decoder"].items())
+      check(content_of(token, config.path()), config.path());
+  for (const auto& [token, id] : added.items()) check(token, added.path());
 }
 
 std::string existing(const std::string& folder, const char* name) {
@@ -95,7 +111,12 @@ ImportedVocabulary read_side(const std::string& folder, const HuggingFaceConfig&
   TokenNames names(rows);
   ids.empty() ? read_shifted_pieces(model, model_file, names)
               : names.set_all(parse_strict_json(read_file(ids), ids, ErrorKind::checkpoint), ids);
-  config.has_languages ? read_languages(folder, names) : names.set_tags(TokenNames::is_marian_tag);
+  if (config.has_languages) {
+    read_languages(folder, /*is_m2m=*/!ids.empty(), names);
+  } else {
+    names.set_tags(TokenNames::is_marian_tag);
+    check_added_tokens(folder, names);
+  }
   return import_vocabulary({.tokens = names.tokens(),
                             .tags = names.tags(),
                             .unknown = names.id_of("<unk>"),

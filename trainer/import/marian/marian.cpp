@@ -164,8 +164,13 @@ class MarianReader {
 
  private:
   std::vector<std::string> unused_options() const {
-    return files_.decoder().number("word-penalty", 0) == 0 ? std::vector<std::string>{}
-                                                           : std::vector<std::string>{"word-penalty"};
+    const JsonFields decoder = files_.decoder();
+    std::vector<std::string> unused;
+    for (const char* key :
+         {"word-penalty", "skip-cost", "output-sampling", "shortlist", "force-decode", "allow-special"})
+      if (decoder.has(key) && decoder[key] != false && decoder[key] != 0 && !decoder[key].empty())
+        unused.emplace_back(key);
+    return unused;
   }
   JsonFields configuration() const {
     const std::string place = fmt::format("{}, {}", files_.weights(), kMarianConfiguration);

@@ -24,6 +24,13 @@ void check_fixed(const JsonFields& json) {
     if (json.truth(flag, false)) json.refuse(fmt::format("{} = true is not supported", flag));
   if (const std::string bias = json.text("bias", "none"); bias != "none")
     json.refuse(fmt::format("bias = '{}' is not supported, only none", printable(bias)));
+  // Other methods, such as pissa, olora and loftq, change the matrices of the base when peft loads the adapters.
+  constexpr const char* kStart = "init_lora_weights";
+  if (json.has(kStart) && !json[kStart].is_boolean() && json[kStart] != "gaussian" && json[kStart] != "orthogonal")
+    json.refuse(
+        fmt::format("init_lora_weights = {} is not supported: only true, false, gaussian and orthogonal leave "
+                    "the base as it is",
+                    printable(json[kStart].dump())));
   for (const char* key : {"rank_pattern", "alpha_pattern", "modules_to_save", "layers_to_transform",
                           "layer_replication", "lora_bias", "target_parameters"})
     if (json.has(key) && !json[key].empty() && json[key] != false) json.refuse(fmt::format("{} is not supported", key));
