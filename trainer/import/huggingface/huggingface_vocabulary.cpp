@@ -77,7 +77,7 @@ void read_languages(const std::string& folder, bool is_m2m, TokenNames& names) {
                                                        {"tokenizer.json", read_added_list},
                                                        {"special_tokens_map.json", read_additional},
                                                        {"tokenizer_config.json", read_additional}};
-  if (is_m2m) std::ranges::rotate(sources, sources.begin() + 2);
+  if (is_m2m) std::rotate(sources.begin(), sources.begin() + 2, sources.end());
   for (const auto& [file, read] : sources)
     if (!names.has_tags()) read(folder + "/" + file, names);
   if (is_m2m) read_added_by_id(folder + "/tokenizer_config.json", names);

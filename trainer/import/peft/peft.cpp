@@ -3,8 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "tensor/error.h"
 #include "trainer/checkpoint/safetensors.h"
@@ -12,54 +10,10 @@
 #include "trainer/import/foreign_model.h"
 #include "trainer/import/imported_model.h"
 #include "trainer/import/json_fields.h"
+#include "trainer/import/peft/adapter_config.h"
 
 namespace weft {
 namespace {
-
-// Values of adapter_config.json that change the numbers and that Weft does not support.
-void check_fixed(const JsonFields& json) {
-  if (const std::string type = json.text("peft_type", ""); type != "LORA")
-    json.refuse(fmt::format("peft_type is '{}', but only LORA can be imported", printable(type)));
-  for (const char* flag : {"use_rslora", "use_dora", "fan_in_fan_out"})
-    if (json.truth(flag, false)) json.refuse(fmt::format("{} = true is not supported", flag));
-  if (const std::string bias = json.text("bias", "none"); bias != "none")
-    json.refuse(fmt::format("bias = '{}' is not supported, only none", printable(bias)));
-  // Other methods, such as pissa, olora and loftq, change the matrices of the base when peft loads the adapters.
-  constexpr const char* kStart = "init_lora_weights";
-  if (json.has(kStart) && !json[kStart].is_boolean() && json[kStart] != "gaussian" && json[kStart] != "orthogonal")
-    json.refuse(
-        fmt::format("init_lora_weights = {} is not supported: only true, false, gaussian and orthogonal leave "
-                    "the base as it is",
-                    printable(json[kStart].dump())));
-  for (const char* key : {"rank_pattern", "alpha_pattern", "modules_to_save", "layers_to_transform",
-                          "layer_replication", "lora_bias", "target_parameters"})
-    if (json.has(key) && !json[key].empty() && json[key] != false) json.refuse(fmt::format("{} is not supported", key));
-}
-
-LoraConfig read_lora(const JsonFields& json) {
-  check_fixed(json);
-  if (json.whole("r") < 1) json.refuse("r must be at least 1");
-  LoraConfig lora{.rank = json.whole("r"), .dropout = json.number("lora_dropout", 0), .targets = ""};
-  lora.alpha = json.number("lora_alpha", static_cast<double>(lora.rank));
-  if (!(lora.alpha > 0)) json.refuse(fmt::format("lora_alpha = {} must be positive", lora.alpha));
-  std::set<std::string> targets;
-  for (const std::string& module : json.texts("target_modules")) {
-    const std::string target = peft_target(module);
-    if (target.empty())
-      json.refuse(
-          fmt::format("target_modules contains '{}', but only q_proj, k_proj, v_proj, out_proj, fc1 and fc2 are "
-                      "supported",
-                      printable(module)));
-    targets.insert(target);
-  }
-  lora.targets = fmt::format("{}", fmt::join(targets, ","));
-  try {
-    lora.check();
-  } catch (const Error& error) {
-    json.refuse(error.what());
-  }
-  return lora;
-}
 
 TensorFiles open_adapters(const std::string& folder) {
   TensorFiles files;
@@ -78,7 +32,7 @@ TensorFiles open_adapters(const std::string& folder) {
 
 ImportedAdapters import_peft(const std::string& folder, ModelConfig base) {
   require_peft_model(base);
-  base.lora = read_lora(JsonFields(folder + "/adapter_config.json"));
+  base.lora = read_adapter_config(JsonFields(folder + "/adapter_config.json"));
   const auto model = std::make_shared<ForeignModel>(ForeignModel{.from = folder,
                                                                  .config = "adapter_config.json, for this base,",
                                                                  .files = open_adapters(folder),
