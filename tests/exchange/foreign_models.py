@@ -129,7 +129,7 @@ KINDS = {
 }
 
 
-def long_line(lines, encode, tokens=490):
+def long_line(lines, encode, tokens=500):
     """Returns lines in one, of at most `tokens` tokens."""
     count = 1
     while len(encode(" ".join(lines[:count + 1]))) <= tokens:

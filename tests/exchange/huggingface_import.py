@@ -2,8 +2,8 @@
 
 Makes small models, with tokenizers trained on the lines of SOURCE and TARGET, imports them, and compares
 the log-probability of every target token (within 1e-5, relative) and translations with those of transformers.
-Some lines are long or contain unknown characters. Ids follow the tokenizers' definitions, because transformers 5 makes
-its tokenizers for NLLB and mBART from other files.
+Some lines are long, empty (only their scores are compared) or contain unknown characters. Ids follow the tokenizers'
+definitions, because transformers 5 makes its tokenizers for NLLB and mBART from other files.
 """
 import json
 import math
@@ -83,6 +83,8 @@ def compare_translations(theirs, weft, checkpoint, sources, beam, options):
                 lines="".join(line + "\n" for line in sources))
     equal = compared = 0
     for source, line in zip(sources, found.splitlines(), strict=True):
+        if not source:  # Weft's translation is empty
+            continue
         first = 1 + len(theirs.forced)
         ids = theirs.model.generate(torch.tensor([theirs.source(source)]), num_beams=beam, do_sample=False,
                                     max_new_tokens=LONGEST + len(theirs.forced), **options["theirs"],
@@ -100,7 +102,7 @@ def main():
     weft, source, target, folder = sys.argv[1], *map(pathlib.Path, sys.argv[2:])
     sources, targets = [file.read_text().splitlines()[:LINES] for file in (source, target)]
     for lines in (sources, targets):
-        lines[3], lines[5] = "漢 " + lines[3] + " 漢字", lines[5] + "\u2603"
+        lines[3], lines[5], lines[7] = "漢 " + lines[3] + " 漢字", lines[5] + "\u2603", ""
     for name, make in KINDS.items():
         place = folder / name
         place.mkdir(parents=True)

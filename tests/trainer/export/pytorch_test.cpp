@@ -17,6 +17,7 @@ class PytorchExport : public Export {
     ExportedModel exported = model();
     exported.beam = 4, exported.length_penalty = 0.5;
     exported.max_length_factor = 1.5, exported.max_length_extra = 7;
+    exported.min_length = 3, exported.allow_unknown = true;
     OutputFolder folder(output(), /*force=*/false);
     export_pytorch(exported, folder);
     folder.commit();
@@ -51,7 +52,9 @@ TEST_F(PytorchExport, WritesWeightsModuleTokenizerAndConfiguration) {
                                               {"length_penalty", 0.5},
                                               {"length_penalty_kind", "gnmt"},
                                               {"max_length_factor", 1.5},
-                                              {"max_length_extra", 7}}));
+                                              {"max_length_extra", 7},
+                                              {"min_length", 3},
+                                              {"allow_unknown", true}}));
 }
 
 TEST_F(PytorchExport, HasTwoTokenizersAndTheRowsOfLearnedPositions) {
