@@ -143,9 +143,10 @@ struct TranslationJob::Impl {
       const std::vector<std::string> read = lines_of_rank0(world_, [&] { return read_chunk(); });
       more = !read.empty();
       lines.insert(lines.end(), read.begin(), read.end());
+      const double begin = monotonic_seconds();
       std::vector<TranslationInput> inputs = encode(lines);
       if (documents_ && more) inputs.resize(documents_->num_complete(inputs));  // the rest waits for more lines
-      translate(inputs);
+      translate(inputs, begin);
       const auto end = lines.begin() + std::ssize(inputs);
       if (world_.is_main_rank()) streams_.output->commit({lines.begin(), end});
       lines.erase(lines.begin(), end);
@@ -203,8 +204,7 @@ struct TranslationJob::Impl {
     return inputs;
   }
 
-  void translate(const std::vector<TranslationInput>& inputs) {
-    const double begin = monotonic_seconds();
+  void translate(const std::vector<TranslationInput>& inputs, double begin) {
     const auto progress = [&](int64_t sentences) {
       const double part = static_cast<double>(sentences) / static_cast<double>(inputs.size());
       bar_.update(done_ + sentences, share_done_ + (share_read() - share_done_) * part, speed_.rate());
