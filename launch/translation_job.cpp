@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "launch/reports/json_lines.h"
 #include "tensor/clock.h"
@@ -118,11 +119,9 @@ class SearchSpeed {
   int64_t sentences_ = 0, tokens_ = 0;
 };
 
-}  // namespace
-
-// Translates the lines that are not yet finished.
-struct TranslationJob::Impl {
-  Impl(LoadedModel& model, const TranslateRequest& r, TranslationStreams& streams)
+class TranslationJob {
+ public:
+  TranslationJob(LoadedModel& model, const TranslateRequest& r, TranslationStreams& streams)
       : world_(model.replica().mesh().world()),
         request_(r),
         format_(r.lines()),
@@ -155,8 +154,10 @@ struct TranslationJob::Impl {
       bar_.update(done_, share_done_, speed_.rate());
     }
     if (keeper_) keeper_->finish();
-    if (world_.is_main_rank()) streams_.output->finish();
+    if (world_.is_main_rank()) streams_.output->finish(), print();
   }
+
+ private:
   void print() const {
     if (documents_ && documents_->num_again() > 0)
       print_note(
@@ -238,10 +239,10 @@ struct TranslationJob::Impl {
   CutLines cut_;
 };
 
-TranslationJob::TranslationJob(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams)
-    : impl_(std::make_unique<Impl>(model, request, streams)) {}
-TranslationJob::~TranslationJob() = default;
-void TranslationJob::run() { impl_->run(); }
-void TranslationJob::print() const { impl_->print(); }
+}  // namespace
+
+void translate_lines(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams) {
+  TranslationJob(model, request, streams).run();
+}
 
 }  // namespace weft

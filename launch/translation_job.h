@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,19 +42,8 @@ struct TranslationStreams {
   std::optional<LineOutput> output;
 };
 
-// All ranks of the world must make the same calls.
-class TranslationJob {
- public:
-  // Throws a usage Error if the model cannot do what `request` asks for. `streams` must outlive the job.
-  TranslationJob(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams);
-  ~TranslationJob();
-
-  void run();          // translates the lines that earlier calls have not finished
-  void print() const;  // prints speed, cut lines and bad lines
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// Translates the lines that earlier calls have not finished, and then prints speed, cut lines and bad lines to standard
+// error. Throws a usage Error if the model cannot do what `request` asks for. REQUIRES: all ranks of the world call it.
+void translate_lines(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams);
 
 }  // namespace weft

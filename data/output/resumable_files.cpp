@@ -66,10 +66,9 @@ ResumableFiles::ResumableFiles(const std::vector<std::string>& paths, Job job)
   }
   if (is_complete_) {
     give_names();
-  } else if (begun) {
-    for (const File& file : files_) cut_off(file);
   } else {
-    write_state();
+    for (const File& file : files_) cut_off(file);  // also of files whose state is lost
+    if (!begun) write_state();
   }
 }
 
@@ -111,7 +110,10 @@ void ResumableFiles::write_state() const {
 void ResumableFiles::write(size_t path, std::string_view text) {
   File& file = files_[path];
   file.unwritten += text;
-  if (file.unwritten.size() < kWriteAt) return;
+  if (file.unwritten.size() >= kWriteAt) flush(file);
+}
+
+void ResumableFiles::flush(File& file) {
   write_all(file.descriptor.get(), file.unwritten.data(), file.unwritten.size(), file.part);
   file.bytes += std::ssize(file.unwritten);
   file.unwritten.clear();
@@ -119,9 +121,7 @@ void ResumableFiles::write(size_t path, std::string_view text) {
 
 void ResumableFiles::commit(int64_t num_lines, const std::string& input_digest) {
   for (File& file : files_) {
-    write_all(file.descriptor.get(), file.unwritten.data(), file.unwritten.size(), file.part);
-    file.bytes += std::ssize(file.unwritten);
-    file.unwritten.clear();
+    flush(file);
     if (fsync(file.descriptor.get()) != 0)
       fail(ErrorKind::io, fmt::format("cannot write {} to disk: {}", file.part, std::strerror(errno)));
   }

@@ -46,6 +46,7 @@ class ResumableFiles {
   void read_state();
   void open_part(File& file);
   void cut_off(const File& file) const;
+  static void flush(File& file);
   void write_state() const;
   void give_names();
 

@@ -8,7 +8,7 @@ namespace weft {
 
 void require_text(std::string_view line, const std::string& name, int64_t number) {
   const auto refuse = [&](const std::string& what) {
-    fail(ErrorKind::data, fmt::format("{}, line {}: {}", name, number, what));
+    throw BadLine(ErrorKind::data, fmt::format("{}, line {}: {}", name, number, what));
   };
   const size_t nul = line.find('\0'), invalid = find_invalid_utf8(line);
   if (nul != std::string_view::npos)

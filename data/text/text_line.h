@@ -5,9 +5,15 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/error.h"
+
 namespace weft {
 
-// Throws a data Error unless the line is UTF-8 without NUL bytes. The message contains `name` (a file's path or
+class BadLine : public Error {  // of kind data; a reader can continue with the next line
+  using Error::Error;
+};
+
+// Throws a BadLine unless the line is UTF-8 without NUL bytes. The message contains `name` (a file's path or
 // "standard input"), the line number (from 1), the byte, and a remedy.
 void require_text(std::string_view line, const std::string& name, int64_t number);
 

@@ -170,11 +170,7 @@ bool TextReader::next(std::string& line) {
   if (!impl_->read_raw(line)) return false;
   if (impl_->num_lines == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
   if (line.ends_with('\r')) line.pop_back();
-  try {
-    require_text(line, impl_->path, impl_->num_lines);
-  } catch (const Error& error) {
-    throw BadLine(error.kind(), error.what(), error.where());
-  }
+  require_text(line, impl_->path, impl_->num_lines);
   return true;
 }
 

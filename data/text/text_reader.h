@@ -2,21 +2,16 @@
 //
 // A line ends with LF or CR LF; the last one may lack its end. A byte order mark at the start is skipped. Invalid
 // UTF-8, a NUL byte, a line above 16 MiB, damaged or truncated packed data, and other kinds of files (ZIP, UTF-16 ...)
-// throw a data Error with file and line.
+// throw a data Error with file and line. It is a BadLine if only that line is bad.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "tensor/error.h"
+#include "data/text/text_line.h"
 
 namespace weft {
-
-// What next() throws for a line that is not text. The reader can continue with the next line.
-class BadLine : public Error {
-  using Error::Error;
-};
 
 class TextReader {
  public:

@@ -106,9 +106,7 @@ int run_translate(const CommandContext& context) {
   job["--alignment"] = fmt::to_string(fmt::join(request.alignment.files, " "));
   if (open_output(world, files, job, streams.output)) return 0;
   LoadedModel model = request.model.load(lease.folder, config, mesh);
-  TranslationJob translation(model, request, streams);
-  translation.run();
-  if (world.is_main_rank()) translation.print();
+  translate_lines(model, request, streams);
   return 0;
 }
 

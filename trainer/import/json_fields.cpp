@@ -17,6 +17,10 @@ JsonFields::JsonFields(const std::string& path)
   if (!json_.is_object()) refuse("the file is not a JSON object");
 }
 
+bool JsonFields::is_set(const char* key) const {
+  return has(key) && json_[key] != false && json_[key] != 0 && json_[key] != "" && !json_[key].empty();
+}
+
 int64_t JsonFields::whole(const char* key, int64_t otherwise) const { return has(key) ? whole(key) : otherwise; }
 
 int64_t JsonFields::whole(const char* key) const {

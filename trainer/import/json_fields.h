@@ -16,6 +16,7 @@ class JsonFields {  // an error is of kind checkpoint: "FILE: KEY is VALUE, not 
   bool exists() const { return exists_; }
   const std::string& path() const { return path_; }
   bool has(const char* key) const { return json_.contains(key) && !json_[key].is_null(); }
+  bool is_set(const char* key) const;  // to something other than false, 0, or an empty text, list or map
   const nlohmann::json& operator[](const char* key) const { return json_[key]; }  // REQUIRES: has(key)
   auto items() const { return json_.items(); }
 

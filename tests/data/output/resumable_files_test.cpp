@@ -60,6 +60,21 @@ TEST_F(ResumableFilesTest, ContinueAfterTheLastCommittedLine) {
   EXPECT_EQ(read_file(path("links")), "0-0\n");
 }
 
+TEST_F(ResumableFilesTest, BeginAnewWithoutTheirState) {
+  {
+    ResumableFiles files({path()}, job_);
+    files.write(0, "of an earlier job\n");
+    files.commit(1, "digest");
+  }
+  fs::remove(path("out.part.json"));
+  ResumableFiles files({path()}, job_);
+  EXPECT_EQ(files.num_lines(), 0);
+  files.write(0, "new\n");
+  files.commit(1, "digest");
+  files.finish();
+  EXPECT_EQ(read_file(path()), "new\n");
+}
+
 TEST_F(ResumableFilesTest, GetTheirNamesAfterAKillBetweenTwoNames) {
   for (const bool first_has_its_name : {false, true}) {
     {

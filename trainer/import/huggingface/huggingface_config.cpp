@@ -142,7 +142,7 @@ void read_decoder(const JsonFields& fields, HuggingFaceConfig& h) {
     if (fields.number(key, usual) != usual) h.unused_options.emplace_back(key);
   for (const char* key : {"do_sample", "exponential_decay_length_penalty", "sequence_bias", "suppress_tokens",
                           "begin_suppress_tokens", "forced_decoder_ids", "force_words_ids", "constraints"})
-    if (fields.has(key) && fields[key] != false && !fields[key].empty()) h.unused_options.emplace_back(key);
+    if (fields.is_set(key)) h.unused_options.emplace_back(key);
   if (fields.has("forced_bos_token_id")) h.unused_options.push_back("forced_bos_token_id (give --target-tag)");
 }
 

@@ -164,12 +164,11 @@ class MarianReader {
 
  private:
   std::vector<std::string> unused_options() const {
-    const JsonFields decoder = files_.decoder();
+    const JsonFields& decoder = files_.decoder();
     std::vector<std::string> unused;
     for (const char* key :
          {"word-penalty", "skip-cost", "output-sampling", "shortlist", "force-decode", "allow-special"})
-      if (decoder.has(key) && decoder[key] != false && decoder[key] != 0 && !decoder[key].empty())
-        unused.emplace_back(key);
+      if (decoder.is_set(key)) unused.emplace_back(key);
     return unused;
   }
   JsonFields configuration() const {

@@ -30,7 +30,7 @@ void check_fixed(const JsonFields& json) {
                     printable(json[kStart].dump())));
   for (const char* key : {"rank_pattern", "alpha_pattern", "modules_to_save", "layers_to_transform",
                           "layer_replication", "lora_bias", "target_parameters"})
-    if (json.has(key) && !json[key].empty() && json[key] != false) json.refuse(fmt::format("{} is not supported", key));
+    if (json.is_set(key)) json.refuse(fmt::format("{} is not supported", key));
 }
 
 }  // namespace
