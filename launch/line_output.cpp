@@ -48,13 +48,17 @@ void LineOutput::add_to_digest(const std::string& line) {
   digest_.update("\n", 1);
 }
 
+std::string name_with_digest(const std::string& checkpoint) {
+  return fmt::format("{} with SHA-256 {:.16}", std::filesystem::path(checkpoint).filename().string(),
+                     sha256_of(read_file(checkpoint + "/" + kManifestName)));
+}
+
 ResumableFiles::Job job_of(const Options& options, const std::string& checkpoint, const Mesh& mesh) {
   ResumableFiles::Job job;
   for (const auto& [name, value] : options.values())
     if (!name.starts_with("parallel.")) job["--" + name] = value;
   for (const char* name : {"--output", "--batch", "--quiet", "--source", "--target", "--bad-lines"}) job.erase(name);
-  job["--checkpoint"] = fmt::format("{} with SHA-256 {:.16}", std::filesystem::path(checkpoint).filename().string(),
-                                    sha256_of(read_file(checkpoint + "/" + kManifestName)));
+  job["--checkpoint"] = name_with_digest(checkpoint);
   job["--device"] = mesh.device() == Device::cuda ? "cuda" : "cpu";
   job["--parallel.tp"] = std::to_string(mesh.tp().size());
   return job;

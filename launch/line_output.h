@@ -44,6 +44,8 @@ inline constexpr const char* kOutputSentence =
     "file for the results instead of standard output; .gz, .zst or .xz at the end packs it; the same command continues "
     "a job that was killed, on any number of ranks; see docs/decoding.md";
 
+std::string name_with_digest(const std::string& checkpoint);  // folder's name and SHA-256 of its manifest
+
 // What decides the bytes of the output, besides the input: the options, the checkpoint, the device and tp.
 ResumableFiles::Job job_of(const Options& options, const std::string& checkpoint, const Mesh& mesh);
 

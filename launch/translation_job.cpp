@@ -73,7 +73,7 @@ std::string text_of(const TranslatedLine& line, const Translator& translator, co
   const NBest& nbest = line.nbest;
   if (r.json) return translation_line(line, translator) + "\n";
   if (r.scores) return fmt::format("{:.6f}\t{}\n", nbest.front().score, nbest.front().text);
-  if (r.decode.nbest == 1) return nbest.front().text + "\n";
+  if (r.search.config.num_translations() == 1) return nbest.front().text + "\n";
   std::string text;
   for (const Translation& t : nbest) text += fmt::format("{} ||| {} ||| {:.6f}\n", line.index, t.text, t.score);
   return text;
@@ -119,19 +119,26 @@ class SearchSpeed {
   int64_t sentences_ = 0, tokens_ = 0;
 };
 
+std::vector<const Replica*> replicas_of(const std::vector<LoadedModel>& models) {
+  std::vector<const Replica*> replicas;
+  for (const LoadedModel& model : models) replicas.push_back(&model.replica());
+  return replicas;
+}
+
 class TranslationJob {
  public:
-  TranslationJob(LoadedModel& model, const TranslateRequest& r, TranslationStreams& streams)
-      : world_(model.replica().mesh().world()),
+  TranslationJob(std::vector<LoadedModel>& models, const TranslateRequest& r, TranslationStreams& streams)
+      : world_(models.front().replica().mesh().world()),
         request_(r),
         format_(r.lines()),
         streams_(streams),
-        translator_(model.replica(), model.source_tokenizer(), model.target_tokenizer(), r.decode, r.batch),
+        translator_(replicas_of(models), models.front().source_tokenizer(), models.front().target_tokenizer(),
+                    r.search.config, r.batch),
         bar_("translating", "sentences", /*total=*/0,
              ProgressOutput::standard(r.model.quiet || !world_.is_main_rank())) {
     r.tags.check(translator_);
     if (r.alignment.wanted())
-      keeper_.emplace(model, r.alignment, r.output.empty() || !streams.output ? nullptr : &*streams.output);
+      keeper_.emplace(models.front(), r.alignment, r.output.empty() || !streams.output ? nullptr : &*streams.output);
     if (r.documents > 0) documents_.emplace(translator_, r.documents);
   }
 
@@ -241,8 +248,8 @@ class TranslationJob {
 
 }  // namespace
 
-void translate_lines(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams) {
-  TranslationJob(model, request, streams).run();
+void translate_lines(std::vector<LoadedModel>& models, const TranslateRequest& request, TranslationStreams& streams) {
+  TranslationJob(models, request, streams).run();
 }
 
 }  // namespace weft

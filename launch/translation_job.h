@@ -14,16 +14,16 @@
 #include "launch/input_lines.h"
 #include "launch/line_output.h"
 #include "launch/open_model.h"
+#include "launch/options/search_options.h"
 #include "launch/options/tag_options.h"
 #include "launch/reports/alignment_files.h"
 #include "launch/tagged_lines.h"
-#include "trainer/config/run_config.h"
 
 namespace weft {
 
 struct TranslateRequest {
   ModelRequest model;
-  DecodeConfig decode;
+  SearchRequest search;
   int64_t batch = 0;
   bool scores = false, json = false;
   TagRequest tags;
@@ -43,7 +43,8 @@ struct TranslationStreams {
 };
 
 // Translates the lines that earlier calls have not finished, and then prints speed, cut lines and bad lines to standard
-// error. Throws a usage Error if the model cannot do what `request` asks for. REQUIRES: all ranks of the world call it.
-void translate_lines(LoadedModel& model, const TranslateRequest& request, TranslationStreams& streams);
+// error. Several models form an ensemble; alignments are those of the first one. Throws a usage Error if the models
+// cannot do what `request` asks for. REQUIRES: all ranks of the world call it.
+void translate_lines(std::vector<LoadedModel>& models, const TranslateRequest& request, TranslationStreams& streams);
 
 }  // namespace weft

@@ -23,7 +23,7 @@
 #include "trainer/import/imported_model.h"
 #include "trainer/import/json_fields.h"
 #include "trainer/inference/model_loader.h"
-#include "trainer/inference/translator.h"
+#include "trainer/inference/search_config.h"
 #include "trainer/train_state.h"
 
 namespace weft {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "launch/commands.h"
-#include "launch/options/decode_options.h"
 #include "launch/options/options.h"
 #include "launch/translation_job.h"
 #include "tensor/error.h"
@@ -34,8 +33,9 @@ void check_files(const TranslateRequest& r) {
 
 void check_documents(const TranslateRequest& r) {
   if (r.documents < 0) fail(ErrorKind::usage, fmt::format("--documents must be at least 0, but is {}", r.documents));
-  if (r.documents > 0 && (r.decode.nbest > 1 || r.alignment.wanted()))
-    fail(ErrorKind::usage, "--documents prints only one text per line: leave out --nbest and --alignment");
+  const bool several = r.search.config.decode.nbest > 1 || r.search.samples > 1;
+  if (r.documents > 0 && (several || r.alignment.wanted()))
+    fail(ErrorKind::usage, "--documents prints only one text per line: leave out --nbest, --samples and --alignment");
   if (r.documents > 0 && !r.target_prefix.empty())
     fail(ErrorKind::usage, "--documents joins lines, but --target-prefix applies to single lines: give one of them");
 }
@@ -43,9 +43,7 @@ void check_documents(const TranslateRequest& r) {
 bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& options) {
   r.model.add_to(options);
   add_files(r, options);
-  add_decode_options(options, r.decode);
-  options.add("nbest", r.decode.nbest,
-              "number of translations per sentence; above 1, each output line is `index ||| text ||| score`");
+  r.search.add_to(options);
   options.add("scores", r.scores, "print the score and a tab before each translation");
   options.add("json", r.json,
               "print one JSON object per line: text, score, tokens with their log-probabilities, and with --nbest all "
@@ -73,6 +71,33 @@ bool parse(const std::vector<std::string>& args, TranslateRequest& r, Options& o
   return true;
 }
 
+std::vector<CheckpointLease> find_checkpoints(Communicator& world, const TranslateRequest& r) {
+  std::vector<CheckpointLease> leases;
+  leases.push_back(find_checkpoint(world, r.model.checkpoint));
+  for (const std::string& path : r.search.ensemble) leases.push_back(find_checkpoint(world, path));
+  return leases;
+}
+
+ResumableFiles::Job job_of(const Options& options, const TranslateRequest& r,
+                           const std::vector<CheckpointLease>& leases, const Mesh& mesh) {
+  ResumableFiles::Job job = job_of(options, leases.front().folder, mesh);
+  job["--alignment"] = fmt::to_string(fmt::join(r.alignment.files, " "));
+  job["--suppress"] = fmt::to_string(fmt::join(r.search.config.suppressed, " "));
+  std::vector<std::string> others;
+  for (size_t i = 1; i < leases.size(); ++i) others.push_back(name_with_digest(leases[i].folder));
+  job["--ensemble"] = fmt::to_string(fmt::join(others, ", "));
+  return job;
+}
+
+void require_same_vocabularies(const std::vector<LoadedModel>& models) {
+  const LoadedModel& first = models.front();
+  for (const LoadedModel& m : models)
+    if (!same_pieces(m.source_tokenizer(), first.source_tokenizer()) ||
+        !same_pieces(m.target_tokenizer(), first.target_tokenizer()))
+      fail(ErrorKind::usage,
+           fmt::format("--ensemble: the vocabularies of {} and {} differ", first.folder(), m.folder()));
+}
+
 }  // namespace
 
 int run_translate(const CommandContext& context) {
@@ -91,9 +116,12 @@ int run_translate(const CommandContext& context) {
     request.alignment.check_files();
     streams.input.emplace(request.input, request.bad_lines);
   });
-  const CheckpointLease lease = find_checkpoint(world, request.model.checkpoint);
-  const RunConfig config = config_for_use(lease.folder, request.model.parallel, world.size());
-  complete_decode_options(options, config.decode, request.decode);
+  const std::vector<CheckpointLease> leases = find_checkpoints(world, request);
+  std::vector<RunConfig> configs;
+  for (const CheckpointLease& lease : leases)
+    configs.push_back(config_for_use(lease.folder, request.model.parallel, world.size()));
+  const RunConfig& config = configs.front();
+  request.search.complete(options, config.decode);
   request.lines();                                                         // fails before the model is read
   if (request.alignment.wanted()) request.alignment.choice(config.model);  // fails before the model is read
   const Mesh mesh = mesh_for_use(request.model, config, world);
@@ -102,11 +130,11 @@ int run_translate(const CommandContext& context) {
     files = request.alignment.paths();
     files.insert(files.begin(), request.output);
   }
-  ResumableFiles::Job job = job_of(options, lease.folder, mesh);
-  job["--alignment"] = fmt::to_string(fmt::join(request.alignment.files, " "));
-  if (open_output(world, files, job, streams.output)) return 0;
-  LoadedModel model = request.model.load(lease.folder, config, mesh);
-  translate_lines(model, request, streams);
+  if (open_output(world, files, job_of(options, request, leases, mesh), streams.output)) return 0;
+  std::vector<LoadedModel> models;
+  for (size_t i = 0; i < leases.size(); ++i) models.push_back(request.model.load(leases[i].folder, configs[i], mesh));
+  require_same_vocabularies(models);
+  translate_lines(models, request, streams);
   return 0;
 }
 

@@ -1,7 +1,7 @@
 // launch/options/decode_options.cpp: defines the names and help texts of the decoding options.
 #include "launch/options/decode_options.h"
 
-#include "trainer/inference/translator.h"
+#include "trainer/inference/search_config.h"
 
 namespace weft {
 

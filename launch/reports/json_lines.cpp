@@ -64,7 +64,7 @@ std::string translation_line(const TranslatedLine& line, const Translator& trans
     json["alignment"] = Json::array();
     for (const AlignmentLink& link : *line.alignment) json["alignment"].push_back({link.source, link.target});
   }
-  if (translator.lists_nbest()) {
+  if (translator.lists_several()) {
     json["nbest"] = Json::array();
     for (const Translation& t : line.nbest) json["nbest"].push_back(json_of(t, translator.target_tokenizer()));
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -22,29 +23,59 @@ constexpr int64_t kLongestTarget = 1023;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-const BeamOptions& checked(const BeamOptions& o) {
-  require(o.nbest >= 1 && o.nbest <= o.beam, ErrorKind::internal, "nbest must be between 1 and the beam");
+const SearchOptions& checked(const SearchOptions& o) {
+  require(o.beam.nbest >= 1 && o.beam.nbest <= o.beam.beam, ErrorKind::internal,
+          "nbest must be between 1 and the beam");
+  require(o.sampling.samples == 0 || (o.beam.beam == 1 && o.beam.kind == BeamKind::shrinking), ErrorKind::internal,
+          "samples need a shrinking beam of 1");
   return o;
+}
+
+int64_t least_positions(const std::vector<SearchModel>& models) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const SearchModel& m : models) least = std::min(least, m.model.max_positions());
+  return least;
+}
+
+bool needs_whole_rows(const std::vector<SearchModel>& models, const SearchOptions& o) {
+  return models.size() > 1 || o.sampling.samples > 0 || o.no_repeat_ngram > 0;
+}
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+// Returns the `count` best tokens, or fewer if fewer are possible.
+std::vector<SlotDecoder::Next::Piece> best_of(const std::vector<double>& log_probs, int64_t count) {
+  std::vector<int32_t> ids;
+  for (size_t id = 0; id < log_probs.size(); ++id)
+    if (log_probs[id] > kNever) ids.push_back(static_cast<int32_t>(id));
+  const auto at = [&](int32_t id) { return log_probs[static_cast<size_t>(id)]; };
+  const auto better = [&](int32_t a, int32_t b) { return at(a) != at(b) ? at(a) > at(b) : a < b; };
+  const auto end = ids.begin() + std::min(count, std::ssize(ids));
+  std::partial_sort(ids.begin(), end, ids.end(), better);
+  std::vector<SlotDecoder::Next::Piece> best;
+  for (auto id = ids.begin(); id != end; ++id) best.push_back({.id = *id, .log_prob = at(*id)});
+  return best;
 }
 
 }  // namespace
 
-BeamSearch::BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
-                       TokenRules rules, int64_t side_by_side)
+BeamSearch::BeamSearch(const std::vector<SearchModel>& models, const SearchOptions& options, TokenRules rules,
+                       int64_t side_by_side)
     : options_(checked(options)),
       rules_(std::move(rules)),
-      longest_target_(std::min(kLongestTarget, model.max_positions() - 1)),
-      num_groups_(std::max<int64_t>(kSlots / options.beam, 1)),
+      longest_target_(std::min(kLongestTarget, least_positions(models) - 1)),
+      num_groups_(std::max<int64_t>(kSlots / options.beam.beam, 1)),
       rows_per_slot_(
           std::max(std::min(kRowsPerSlot, longest_target_ + 1), divide_up(longest_target_ + 1, num_groups_))),
       side_by_side_(side_by_side > 0 ? std::min(side_by_side, num_groups_) : num_groups_),
-      decoder_(ctx, model, tp,
-               {.slots = std::max(kSlots, options.beam),
-                .cache_rows = num_groups_ * options.beam * rows_per_slot_,
+      decoder_(models,
+               {.slots = std::max(kSlots, options.beam.beam),
+                .cache_rows = num_groups_ * options.beam.beam * rows_per_slot_,
                 .windows = kNumWindows,
-                .window_rows = std::min(kWindowRows, model.max_positions()),
-                .candidates = continuations_per_hypothesis(options)},
-               rules_) {}
+                .window_rows = std::min(kWindowRows, least_positions(models)),
+                .candidates = continuations_per_hypothesis(options.beam),
+                .whole_rows = needs_whole_rows(models, options)},
+               rules_, options.mean) {}
 
 class BeamSearch::Run {
  public:
@@ -58,6 +89,7 @@ class BeamSearch::Run {
     SlotDecoder::Rows source;
     Beam beam;
     int64_t num_groups;
+    uint64_t key;        // of its random numbers
     int64_t group = -1;  // the first of its groups, set when decoding starts
   };
   int64_t slot_of(const Job& job, int64_t slot) const { return job.group * beam_ + slot; }
@@ -70,7 +102,9 @@ class BeamSearch::Run {
   void set_busy(const Job& job, bool busy) { std::fill_n(busy_.begin() + job.group, job.num_groups, busy); }
   void admit();
   void step();
-  void advance(Job& job, const std::vector<SlotDecoder::Next>& next);
+  void forbid(const Job& job, const Beam::Open& open, std::vector<double>& log_probs) const;
+  std::vector<SlotDecoder::Next::Piece> choices(const Job& job, const Beam::Open& open, SlotDecoder::Next& next) const;
+  void advance(Job& job, std::vector<SlotDecoder::Next>& next);
   void retire();
 
   BeamSearch& search_;
@@ -92,7 +126,7 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
     : search_(search),
       requests_(requests),
       on_done_(on_done),
-      beam_(search.options_.beam),
+      beam_(search.options_.beam.beam),
       waiting_(requests.size()),
       window_users_(static_cast<size_t>(kNumWindows), 0),
       busy_(static_cast<size_t>(search.num_groups_), false),
@@ -138,8 +172,9 @@ bool BeamSearch::Run::encode_window() {
     encoded_.push_back({.request = taken[i],
                         .window = index,
                         .source = rows[i],
-                        .beam = Beam(search_.options_, request.max_tokens, std::ssize(request.prefix)),
-                        .num_groups = divide_up(request.max_tokens + 1, search_.rows_per_slot_)});
+                        .beam = Beam(search_.options_.beam, request.max_tokens, std::ssize(request.prefix)),
+                        .num_groups = divide_up(request.max_tokens + 1, search_.rows_per_slot_),
+                        .key = sampling_key(request.source, request.prefix)});
   }
   *window = static_cast<int64_t>(taken.size());
   return true;
@@ -178,15 +213,48 @@ void BeamSearch::Run::step() {
           .source = job.source,
           .allowed = allowed_next(job, open)};
   }
-  const std::vector<SlotDecoder::Next> next = search_.decoder_.step(slots);
+  std::vector<SlotDecoder::Next> next = search_.decoder_.step(slots);
   copy_from_.clear();
   copy_to_.clear();
   for (Job& job : active_) advance(job, next);
   search_.decoder_.copy_rows(copy_from_, copy_to_);
 }
 
-void BeamSearch::Run::advance(Job& job, const std::vector<SlotDecoder::Next>& next) {
+// Gives the tokens that may not follow `open` the probability 0.
+void BeamSearch::Run::forbid(const Job& job, const Beam::Open& open, std::vector<double>& log_probs) const {
+  const uint32_t allowed = allowed_next(job, open);
+  const std::vector<int32_t>& classes = search_.rules_.classes;
+  for (size_t id = 0; id < classes.size(); ++id)
+    if ((allowed >> classes[id] & 1u) == 0) log_probs[id] = kNever;
+  log_probs[SpecialIds::bos] = kNever;
+  const int64_t ngram = search_.options_.no_repeat_ngram;
+  if (ngram == 0 || is_inside_character(allowed)) return;
+  for (const int32_t id : repeating_tokens(open.tokens, ngram)) log_probs[static_cast<size_t>(id)] = kNever;
+}
+
+// Returns the tokens that can follow `open`: all that the beam search needs, or the one that was drawn.
+std::vector<SlotDecoder::Next::Piece> BeamSearch::Run::choices(const Job& job, const Beam::Open& open,
+                                                               SlotDecoder::Next& next) const {
+  if (!search_.decoder_.shape().whole_rows) return std::move(next.best);
+  std::vector<double>& log_probs = next.log_probs;
+  forbid(job, open, log_probs);
+  const SamplingOptions& sampling = search_.options_.sampling;
+  if (sampling.samples == 0 || std::ranges::max(log_probs) == kNever)
+    return best_of(log_probs, search_.decoder_.shape().candidates);
+  const BeamRequest& request = requests_[job.request];
+  const int32_t id = draw(sampling_weights(log_probs, sampling),
+                          sampling_uniform(sampling.seed, job.key, request.sample, job.beam.num_tokens()));
+  return {{.id = id, .log_prob = log_probs[static_cast<size_t>(id)]}};
+}
+
+void BeamSearch::Run::advance(Job& job, std::vector<SlotDecoder::Next>& next) {
   std::vector<Beam::Continuation> all;
+  const auto add = [&](size_t parent, int32_t id, double log_prob) {
+    all.push_back({.parent = static_cast<int64_t>(parent),
+                   .id = id,
+                   .log_prob = job.beam.open()[parent].log_prob + log_prob,
+                   .last = log_prob});
+  };
   const std::vector<Beam::Open>& open = job.beam.open();
   if (job.beam.is_forced()) {
     const std::vector<int32_t>& prefix = requests_[job.request].prefix;
@@ -194,16 +262,15 @@ void BeamSearch::Run::advance(Job& job, const std::vector<SlotDecoder::Next>& ne
     return;
   }
   for (size_t i = 0; i < open.size(); ++i) {
-    const SlotDecoder::Next& n = next[static_cast<size_t>(slot_of(job, open[i].slot))];
-    const auto parent = static_cast<int64_t>(i);
+    SlotDecoder::Next& n = next[static_cast<size_t>(slot_of(job, open[i].slot))];
     if (job.beam.must_end()) {
-      all.push_back({.parent = parent, .id = SpecialIds::eos, .log_prob = open[i].log_prob + n.end, .last = n.end});
+      add(i, SpecialIds::eos, n.end);
       continue;
     }
-    for (const SlotDecoder::Next::Piece& piece : n.best)
-      all.push_back(
-          {.parent = parent, .id = piece.id, .log_prob = open[i].log_prob + piece.log_prob, .last = piece.log_prob});
+    for (const SlotDecoder::Next::Piece& piece : choices(job, open[i], n)) add(i, piece.id, piece.log_prob);
   }
+  if (all.empty())  // the rules allow nothing
+    add(0, SpecialIds::eos, next[static_cast<size_t>(slot_of(job, open.front().slot))].end);
   const std::vector<Beam::SlotCopy> copies = job.beam.advance(std::move(all));
   if (job.beam.done()) return;
   for (const Beam::SlotCopy& copy : copies) {

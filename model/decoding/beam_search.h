@@ -1,10 +1,10 @@
-// model/decoding/beam_search.h: runs beam search over many sentences with cached keys and values; beam 1 is greedy.
+// model/decoding/beam_search.h: runs beam search, or draws samples, for many sentences with cached keys and values.
 //
 // A sentence's result does not depend on the other sentences of the batch, because the decoder has a fixed number of
 // slots, the encoder has windows of fixed size (slot_decoder.h), and a row of a GEMM does not depend on its place.
 // Sentences enter when slots become free, long sentences first. Under tensor parallelism, all ranks of the tp group
-// make the same calls and the same decisions. token_rules.h defines which tokens may be predicted. beam.h defines the
-// search, and slot_decoder.h computes it.
+// make the same calls and the same decisions. token_rules.h defines which tokens may be predicted, beam.h the search,
+// and sampling.h a sample. slot_decoder.h computes them, and ensemble.h the mean of several models.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "model/decoding/beam.h"
+#include "model/decoding/ensemble.h"
+#include "model/decoding/sampling.h"
 #include "model/decoding/slot_decoder.h"
 
 namespace weft {
@@ -21,14 +23,24 @@ struct BeamRequest {
   int64_t max_tokens = 0;       // per hypothesis, at most longest_target()
   std::vector<int32_t> prefix;  // first tokens of every hypothesis, at most max_tokens; any token except eos
   int64_t min_tokens = 0;       // per hypothesis, prefix included, unless max_tokens is less
+  int64_t sample = 0;           // number of the sample of this source; without sampling, it has no effect
+};
+
+struct SearchOptions {
+  BeamOptions beam;
+  // If above 0, no hypothesis contains the same sequence of this many tokens twice (Paulus et al. 2018), except inside
+  // a character.
+  int64_t no_repeat_ngram = 0;
+  SamplingOptions sampling;  // with samples > 0, each request gets one sample, and the beam must be 1
+  EnsembleMean mean = EnsembleMean::probability;
 };
 
 class BeamSearch {
  public:
   // Decodes at most `side_by_side` sentences at a time; 0 = as many as fit. The value affects only the speed.
-  // Without classes in `rules`, every token except bos is allowed.
-  BeamSearch(Context& ctx, const Transformer& model, const TensorParallel& tp, const BeamOptions& options,
-             TokenRules rules = {}, int64_t side_by_side = 0);
+  // Without classes in `rules`, every token except bos is allowed. REQUIRES: all models have the same vocabularies.
+  BeamSearch(const std::vector<SearchModel>& models, const SearchOptions& options, TokenRules rules = {},
+             int64_t side_by_side = 0);
 
   int64_t longest_source() const { return decoder_.shape().window_rows - 1; }
   int64_t longest_target() const { return longest_target_; }
@@ -40,10 +52,10 @@ class BeamSearch {
 
  private:
   class Run;
-  BeamOptions options_;
+  SearchOptions options_;
   TokenRules rules_;
   int64_t longest_target_, num_groups_, rows_per_slot_, side_by_side_;
-  SlotDecoder decoder_;
+  Ensemble decoder_;
 };
 
 }  // namespace weft

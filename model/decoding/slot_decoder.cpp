@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "tensor/error.h"
 #include "tensor/math.h"
@@ -122,6 +123,15 @@ void SlotDecoder::gather_best(Pass& p, const Tensor& logits, const Tensor& allow
   p.tp.gather(p.ctx, my_columns, offer.columns);
 }
 
+Tensor SlotDecoder::gather_rows(Pass& p, const Tensor& logits) const {
+  Tensor mine = logits;
+  if (logits.dtype != DType::f32) ops::cast(p.ctx, {.x = logits, .y = mine = p.arena.tensor(logits.shape)});
+  if (tp_.size() == 1) return mine;
+  const Tensor all = p.arena.tensor({tp_.size(), logits.rows(), logits.cols()});
+  p.tp.gather(p.ctx, mine, all);
+  return all;
+}
+
 SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) const {
   p.arena.reset();
   const auto idle = [](const Slot& s) { return s.id < 0; };
@@ -150,11 +160,38 @@ SlotDecoder::Offer SlotDecoder::step(Pass p, const std::vector<Slot>& slots) con
   const Tensor logits = p.arena.tensor({count, model_.output().columns()}, model_.dtype());
   model_.decode_step(p, ids, rows, state_, logits);
   const Tensor ends = upload_each(p, slots, [](const Slot&, size_t) { return SpecialIds::eos; });
+  const Tensor stats = gathered_stats(p, model_.output(), logits, ends);
+  if (shape_.whole_rows) return {.values = gather_rows(p, logits), .columns = {}, .stats = stats};
   const Offer all{.values = p.arena.tensor({p.tp.size(), count, offered()}),
                   .columns = p.arena.tensor({p.tp.size(), count, offered()}, DType::i32),
-                  .stats = gathered_stats(p, model_.output(), logits, ends)};
+                  .stats = stats};
   gather_best(p, logits, upload_each(p, slots, [](const Slot& s, size_t) { return s.allowed; }), all);
   return all;
+}
+
+std::vector<SlotDecoder::Next::Piece> SlotDecoder::best_of_row(const HostOffer& all, int64_t row,
+                                                               double log_sum) const {
+  std::vector<Next::Piece> best;
+  for (int rank = 0; rank < tp_.size(); ++rank) {
+    const int64_t begin = rank * all.rows * offered() + row * offered_by(rank);
+    for (auto at = static_cast<size_t>(begin); at < static_cast<size_t>(begin + offered_by(rank)); ++at) {
+      const int32_t id = static_cast<int32_t>(range_of(rank).first) + all.columns[at];
+      if (id == SpecialIds::bos || std::isinf(all.values[at])) continue;  // -inf: not allowed
+      best.push_back({.id = id, .log_prob = static_cast<double>(all.values[at]) - log_sum});
+    }
+  }
+  return best;
+}
+
+std::vector<double> SlotDecoder::whole_row(const HostOffer& all, int64_t row, double log_sum) const {
+  std::vector<double> log_probs;
+  log_probs.reserve(static_cast<size_t>(model_.output().vocabulary()));
+  for (int rank = 0; rank < tp_.size(); ++rank) {
+    const float* begin = &all.values[static_cast<size_t>((rank * all.rows + row) * model_.output().columns())];
+    for (const float logit : std::span(begin, static_cast<size_t>(range_of(rank).valid)))
+      log_probs.push_back(static_cast<double>(logit) - log_sum);
+  }
+  return log_probs;
 }
 
 std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots) {
@@ -167,32 +204,28 @@ std::vector<SlotDecoder::Next> SlotDecoder::step(const std::vector<Slot>& slots)
     place.push_back(i);
   }
   if (computed.empty()) return std::vector<Next>(slots.size());
-  const Offer all = step(pass(ctx_, arena_), computed);
-  const std::vector<float> stats = to_host<float>(ctx_, all.stats), values = to_host<float>(ctx_, all.values);
-  const std::vector<int32_t> columns = to_host<int32_t>(ctx_, all.columns);
+  const Offer offer = step(pass(ctx_, arena_), computed);
+  HostOffer all{.values = to_host<float>(ctx_, offer.values),
+                .stats = to_host<float>(ctx_, offer.stats),
+                .rows = std::ssize(computed)};
+  if (!shape_.whole_rows) all.columns = to_host<int32_t>(ctx_, offer.columns);
   std::vector<Next> next(slots.size());
-  const int64_t rows = std::ssize(computed);
-  for (size_t i = 0; i < computed.size(); ++i) {
-    if (computed[i].id < 0) continue;
+  for (int64_t i = 0; i < all.rows; ++i) {
+    if (computed[static_cast<size_t>(i)].id < 0) continue;
     SoftmaxRow<double> row;
     for (int64_t rank = 0; rank < tp_.size(); ++rank) {
-      const float* s = &stats[static_cast<size_t>(rank * rows) * 4 + i * 4];
+      const float* s = &all.stats[static_cast<size_t>(rank * all.rows + i) * 4];
       row = merge(row, SoftmaxRow<double>{s[0], s[1], s[2], s[3]});
     }
     const double lse = log_sum_exp(row);
     if (!std::isfinite(lse))
       fail(ErrorKind::diverged, "the model has diverged: its predictions are not finite; try an earlier checkpoint");
-    Next& found = next[place[i]];
+    Next& found = next[place[static_cast<size_t>(i)]];
     found.end = row.target - lse;
-    for (int rank = 0; rank < tp_.size(); ++rank) {
-      const auto count = static_cast<size_t>(offered_by(rank));
-      const auto begin = static_cast<size_t>(rank * rows * offered()) + i * count;
-      for (size_t at = begin; at < begin + count; ++at) {
-        const int32_t id = static_cast<int32_t>(range_of(rank).first) + columns[at];
-        if (id == SpecialIds::bos || std::isinf(values[at])) continue;  // -inf: not allowed
-        found.best.push_back({.id = id, .log_prob = static_cast<double>(values[at]) - lse});
-      }
-    }
+    if (shape_.whole_rows)
+      found.log_probs = whole_row(all, i, lse);
+    else
+      found.best = best_of_row(all, i, lse);
   }
   return next;
 }

@@ -20,7 +20,8 @@ struct SlotDecoderShape {
   int64_t slots = 0;
   int64_t cache_rows = 0;  // rows of all slots together, which the caller assigns to slots
   int64_t windows = 0, window_rows = 0;
-  int64_t candidates = 0;  // number of best next tokens per slot
+  int64_t candidates = 0;   // number of best next tokens per slot
+  bool whole_rows = false;  // return the log probabilities of all tokens instead of candidates
 };
 
 class SlotDecoder {
@@ -54,8 +55,9 @@ class SlotDecoder {
       int32_t id = 0;
       double log_prob = 0;
     };
-    double end = 0;           // log probability of eos
-    std::vector<Piece> best;  // at least the `candidates` best allowed ones, if there are as many; empty if idle
+    double end = 0;                 // log probability of eos
+    std::vector<Piece> best;        // at least the `candidates` best allowed ones, if there are as many; empty if idle
+    std::vector<double> log_probs;  // with whole_rows, instead of `best`: of every id, allowed or not; empty if idle
   };
   std::vector<Next> step(const std::vector<Slot>& slots);
 
@@ -65,14 +67,22 @@ class SlotDecoder {
  private:
   // Contains all ranks' best columns and their values, [tp, rows, offered()], and statistics [tp, rows, 4]. A rank with
   // fewer columns fills only the start of its part, [rows, offered_by(rank)]. A row is a slot; idle slots may be
-  // omitted.
+  // omitted. With whole_rows, the values are the logits of all columns, [tp, rows, columns of a rank].
   struct Offer {
     Tensor values, columns, stats;
+  };
+  struct HostOffer {
+    std::vector<float> values, stats;
+    std::vector<int32_t> columns;
+    int64_t rows;
   };
   Pass pass(Context& ctx, Arena& arena) const { return {.ctx = ctx, .arena = arena, .tp = tp_}; }
   void encode(Pass p, const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
   Offer step(Pass p, const std::vector<Slot>& slots) const;
   void gather_best(Pass& p, const Tensor& logits, const Tensor& allowed, const Offer& offer) const;
+  Tensor gather_rows(Pass& p, const Tensor& logits) const;
+  std::vector<Next::Piece> best_of_row(const HostOffer& all, int64_t row, double log_sum) const;
+  std::vector<double> whole_row(const HostOffer& all, int64_t row, double log_sum) const;
   void copy_rows(Pass p, const std::vector<int32_t>& from, const std::vector<int32_t>& to, int64_t capacity) const;
   int64_t offered() const;             // columns that a rank offers per row
   int64_t offered_by(int rank) const;  // columns that `rank` offers: the last ranks may have fewer

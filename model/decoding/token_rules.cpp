@@ -56,4 +56,12 @@ uint32_t TokenRules::allowed_next(const std::vector<int32_t>& tokens, int64_t mi
   return bit(TokenClass::text) | (count >= min_tokens ? bit(TokenClass::end) : 0u) | leads_within(max_tokens - count);
 }
 
+std::vector<int32_t> repeating_tokens(const std::vector<int32_t>& tokens, int64_t n) {
+  std::vector<int32_t> repeating;
+  const auto last = tokens.end() - std::min(n - 1, std::ssize(tokens));  // the beginning of the sequence
+  for (auto begin = tokens.begin(); tokens.end() - begin >= n; ++begin)
+    if (std::equal(last, tokens.end(), begin)) repeating.push_back(begin[n - 1]);
+  return repeating;
+}
+
 }  // namespace weft

@@ -38,4 +38,11 @@ struct TokenRules {
   uint32_t allowed_next(const std::vector<int32_t>& tokens, int64_t min_tokens, int64_t max_tokens) const;
 };
 
+constexpr bool is_inside_character(uint32_t allowed) {  // `allowed` is a result of allowed_next()
+  return (allowed & 1u << static_cast<int>(TokenClass::text)) == 0;
+}
+
+// Returns the tokens that would complete a sequence of `n` tokens which `tokens` already contains.
+std::vector<int32_t> repeating_tokens(const std::vector<int32_t>& tokens, int64_t n);
+
 }  // namespace weft

@@ -47,6 +47,36 @@ translating() {
   check "n-best lists are in the order of the input" same <(cut -d ' ' -f 1 nbest) <(printf '%s\n' 0 0 1 1 2 2 3 3 4 4)
 }
 
+sampling() {  # after translating
+  local count
+  count=$(wc -l <lines)
+  translate --samples 3 <lines >samples
+  check "each line has three samples, in the form of n-best lists" \
+    same <(cut -d ' ' -f 1 samples) <(seq 0 $((count - 1)) | sed 'p;p')
+  expect 0 mpi 2 "$weft" translate --quiet --checkpoint whole --samples 3 <lines
+  check "samples do not depend on the number of ranks" same out samples
+  translate --sample <lines >first
+  check "nor on how many are drawn" same first <(sed -nE '1~3s/^[0-9]+ \|\|\| (.*) \|\|\| .*/\1/p' samples)
+  translate --sample --seed 2 <lines >other
+  check "another seed draws other samples" differ first other
+  translate --samples 4 --mbr chrf --json <lines >json
+  check "minimum Bayes risk prints one sample" [ "$(grep -c '"score"' json) $(grep -c nbest json)" = "$count 0" ]
+  translate --ensemble whole --ensemble-mean log-probability <lines >ensemble
+  check "an ensemble of equal models translates as one of them" same ensemble text
+  translate --no-repeat-ngram 2 --suppress e <lines >/dev/null
+  refused() { expect 2 "$weft" translate --quiet --checkpoint whole "${@:2}" <lines; check "refused: ${*:2}" has err "$1"; }
+  refused '▁ stands for a space' --suppress ' eins'
+  refused '--top-k applies only to samples: add --sample' --top-k 3
+  refused '--mbr applies only to samples' --mbr bleu
+  refused 'give at least 2, such as --samples 32' --sample --mbr bleu
+  refused '--beam applies only to beam search' --sample --beam 4
+  refused '--nbest applies only to beam search' --samples 2 --nbest 2
+  refused '--samples must be at least 1, but is 0' --samples 0
+  refused '--ensemble-mean applies only with --ensemble' --ensemble-mean probability
+  refused 'no-repeat-ngram = -1 must be at least 0' --no-repeat-ngram=-1
+  refused 'leave out --nbest, --samples and --alignment' --samples 2 --documents 100
+}
+
 pipes() {  # after translating
   local answer input
   for command in translate 'launch -n 2 translate' 'translate --json'; do

@@ -77,7 +77,7 @@ PaddedResult run(const PaddedCase& c, float planted) {
     EXPECT_EQ(gradient_in_padding(m), 0) << "rank " << tp.rank();
     auto gradients = gather(m.ctx, m.params, tp, true);
     auto probabilities = first_piece_probabilities(m, c.vocabulary);
-    BeamSearch search(m.ctx, *m.model, m.tp, {.beam = 3, .nbest = 3});
+    BeamSearch search({{m.ctx, *m.model, m.tp}}, {.beam = {.beam = 3, .nbest = 3}});
     auto translations = search.search({{{3, 4, 5}, 8}, {{6}, 5}, {{7, 7, 8, 3, 3, 4}, all_or_few(12, 8)}});
     if (tp.rank() == 0)
       result = {loss, std::move(gradients), std::move(probabilities), std::move(translations),

@@ -33,7 +33,7 @@ TEST(Toy, TwoPairsAreLearnedByHeartAndDecodedBack) {
   }
   EXPECT_LT(loss, 0.05);
   for (int beam : {1, 4}) {
-    BeamSearch search(m.ctx, *m.model, m.tp, {.beam = beam});
+    BeamSearch search({{m.ctx, *m.model, m.tp}}, {.beam = {.beam = beam}});
     const auto found =
         search.search({{.source = sources[0], .max_tokens = 20}, {.source = sources[1], .max_tokens = 20}});
     for (size_t i = 0; i < 2; ++i) EXPECT_EQ(found[i].front().tokens, targets[i]) << "beam " << beam;

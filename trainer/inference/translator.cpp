@@ -85,6 +85,24 @@ std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const 
   return mine;
 }
 
+std::vector<SearchModel> search_models(const std::vector<const Replica*>& replicas) {
+  std::vector<SearchModel> models;
+  for (const Replica* replica : replicas)
+    models.push_back({.ctx = replica->context(), .model = replica->model(), .tp = replica->tp()});
+  return models;
+}
+
+// Returns the sample with the highest expected utility, which becomes its score. In ties, it is the first one.
+Hypothesis least_risk(const std::vector<Hypothesis>& samples, RiskUtility utility, const Tokenizer& tokenizer) {
+  std::vector<std::string> texts;
+  for (const Hypothesis& h : samples) texts.push_back(tokenizer.decode(h.tokens));
+  const std::vector<double> utilities = expected_utilities(texts, utility);
+  const auto best = std::ranges::max_element(utilities) - utilities.begin();
+  Hypothesis h = samples[static_cast<size_t>(best)];
+  h.score = utilities[static_cast<size_t>(best)];
+  return h;
+}
+
 Translation translation_of(Hypothesis h, const Tokenizer& tokenizer) {
   Translation t{.text = tokenizer.decode(h.tokens), .score = h.score, .log_prob = h.log_prob};
   t.tokens = std::move(h.tokens);
@@ -92,47 +110,15 @@ Translation translation_of(Hypothesis h, const Tokenizer& tokenizer) {
   return t;
 }
 
-// Only bos and the unknown token are special in a vocabulary without byte pieces.
-TokenRules rules_of(const Tokenizer& tokenizer, bool allow_unknown) {
-  TokenRules rules;
-  for (int32_t id = 0; id < tokenizer.size(); ++id) {
-    TokenClass c = TokenClass::text;
-    if (tokenizer.is_byte(id)) c = class_of_byte(tokenizer.byte_of(id));
-    if (id == SpecialIds::eos) c = TokenClass::end;
-    if (id == SpecialIds::bos || tokenizer.is_padding(id) || (id == SpecialIds::unk && !allow_unknown))
-      c = TokenClass::forbidden;
-    rules.classes.push_back(static_cast<int32_t>(c));
-  }
-  return rules;
-}
-
 }  // namespace
 
-BeamOptions beam_options(const DecodeConfig& c) {
-  constexpr int64_t kLargestBeam = 1000;
-  if (c.beam < 1 || c.beam > kLargestBeam)
-    fail(ErrorKind::usage, fmt::format("beam = {} must be between 1 and {}", c.beam, kLargestBeam));
-  if (c.nbest < 1 || c.nbest > c.beam)
-    fail(ErrorKind::usage, fmt::format("nbest = {} must be between 1 and the beam size ({})", c.nbest, c.beam));
-  if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    fail(ErrorKind::usage, fmt::format("max_length_factor = {} and max_length_extra = {} must both be at least 0",
-                                       c.max_length_factor, c.max_length_extra));
-  if (c.min_length < 0) fail(ErrorKind::usage, fmt::format("min_length = {} must be at least 0", c.min_length));
-  return {.beam = c.beam,
-          .kind = c.beam_kind,
-          .length_penalty_kind = c.length_penalty_kind,
-          .length_penalty = c.length_penalty,
-          .nbest = c.nbest};
-}
-
-Translator::Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target,
-                       const DecodeConfig& config, int64_t batch)
-    : mesh_(replica.mesh()),
+Translator::Translator(const std::vector<const Replica*>& replicas, const Tokenizer& source, const Tokenizer& target,
+                       const SearchConfig& config, int64_t batch)
+    : mesh_(replicas.front()->mesh()),
       source_(source),
       target_(target),
       config_(config),
-      search_(replica.context(), replica.model(), replica.tp(), beam_options(config),
-              rules_of(target, config.allow_unknown), batch) {}
+      search_(search_models(replicas), search_options(config), token_rules(config, target), batch) {}
 
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target) {
   const std::vector<int32_t> text = source.encode(line.text);
@@ -147,19 +133,41 @@ bool Translator::has_text(const TranslationInput& input) const {
 }
 
 double Translator::score_of(double log_prob, int64_t tokens, int64_t forced) const {
-  return log_prob / length_penalty(beam_options(config_), tokens, forced);
+  return log_prob / length_penalty(beam_options(config_.decode), tokens, forced);
 }
 
 int64_t Translator::max_tokens(const TranslationInput& input) const {
   if (!has_text(input)) return std::ssize(input.prefix);  // which are only tags
   const auto source_tokens = static_cast<double>(input.source.size() - num_leading_tags(input.source, source_));
-  const double wanted = static_cast<double>(input.prefix.size()) + config_.max_length_factor * source_tokens +
-                        static_cast<double>(config_.max_length_extra);
+  const double wanted = static_cast<double>(input.prefix.size()) + config_.decode.max_length_factor * source_tokens +
+                        static_cast<double>(config_.decode.max_length_extra);
   return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
 }
 
 int64_t Translator::min_tokens(const TranslationInput& input) const {
-  return static_cast<int64_t>(num_leading_tags(input.prefix, target_)) + config_.min_length;
+  return static_cast<int64_t>(num_leading_tags(input.prefix, target_)) + config_.decode.min_length;
+}
+
+// Returns the hypotheses of inputs[i] for each i of `mine`.
+std::vector<std::vector<Hypothesis>> Translator::search(const std::vector<TranslationInput>& inputs,
+                                                        const std::vector<size_t>& mine, const Progress& progress) {
+  const int64_t repeats = config_.requests_per_sentence();
+  std::vector<BeamRequest> requests;
+  for (const size_t i : mine)
+    for (int64_t sample = 0; sample < repeats; ++sample)
+      requests.push_back({.source = inputs[i].source,
+                          .max_tokens = max_tokens(inputs[i]),
+                          .prefix = inputs[i].prefix,
+                          .min_tokens = min_tokens(inputs[i]),
+                          .sample = sample});
+  auto found = search_.search(requests, [&](int64_t done) { progress(done / repeats); });
+  if (config_.sampling.samples == 0) return found;
+  std::vector<std::vector<Hypothesis>> of_inputs(mine.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    of_inputs[i / static_cast<size_t>(repeats)].push_back(std::move(found[i].front()));
+  if (config_.utility == RiskUtility::none) return of_inputs;
+  for (std::vector<Hypothesis>& samples : of_inputs) samples = {least_risk(samples, config_.utility, target_)};
+  return of_inputs;
 }
 
 std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> inputs, const Progress& progress) {
@@ -172,15 +180,9 @@ std::vector<NBest> Translator::translate_inputs(std::vector<TranslationInput> in
     ++num_cut_;
   }
   const std::vector<size_t> mine = share_of(inputs, mesh_.dp());
-  std::vector<BeamRequest> requests;
-  for (const size_t i : mine)
-    requests.push_back({.source = inputs[i].source,
-                        .max_tokens = max_tokens(inputs[i]),
-                        .prefix = inputs[i].prefix,
-                        .min_tokens = min_tokens(inputs[i])});
   const auto total = static_cast<int64_t>(inputs.size());
-  const auto found = all_or_none(mesh_.dp(), [&] {
-    return search_.search(requests, [&](int64_t done) {
+  const std::vector<std::vector<Hypothesis>> found = all_or_none(mesh_.dp(), [&] {
+    return search(inputs, mine, [&](int64_t done) {
       if (progress) progress(std::min(done * mesh_.dp().size(), total));
     });
   });

@@ -16,20 +16,20 @@
 
 #include "data/batch.h"
 #include "data/tokenizer.h"
-#include "model/decoding/beam_search.h"
+#include "trainer/inference/search_config.h"
 #include "trainer/replica.h"
 
 namespace weft {
 
 struct Translation {
   std::string text;
-  double score = 0;               // log_prob / length penalty; n-best lists are sorted by score
+  double score = 0;               // log_prob / length penalty, or the expected utility of minimum Bayes risk
   double log_prob = 0;            // natural logarithm, including eos
   std::vector<int32_t> tokens;    // prefix and text, without eos
   int32_t end = SpecialIds::eos;  // the token after `tokens`; a separator between lines of a document
   std::vector<double> log_probs;  // of each token after the prefix, and of `end`; log_prob is their sum, in this order
 };
-using NBest = std::vector<Translation>;  // best first, at least one
+using NBest = std::vector<Translation>;  // at least one; best first, but samples in the order of their numbers
 
 struct TaggedLine {
   std::string text;
@@ -44,13 +44,15 @@ struct TranslationInput {
 // Throws a usage Error if a tokenizer lacks a tag. A line without text gets its tags, but no text as prefix.
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target);
 
-BeamOptions beam_options(const DecodeConfig& config);  // throws an Error of kind usage for an invalid value
-
 class Translator {
  public:
   // `batch` is the number of sentences that a rank decodes at the same time; 0: as many as fit. It affects only speed.
+  // The models have the same vocabularies and the same mesh. Throws a usage Error for invalid options.
+  Translator(const std::vector<const Replica*>& replicas, const Tokenizer& source, const Tokenizer& target,
+             const SearchConfig& config, int64_t batch = 0);
   Translator(const Replica& replica, const Tokenizer& source, const Tokenizer& target, const DecodeConfig& config,
-             int64_t batch = 0);
+             int64_t batch = 0)
+      : Translator({&replica}, source, target, SearchConfig{.decode = config}, batch) {}
 
   using Progress = std::function<void(int64_t sentences_done)>;  // sentences of this call, estimated over ranks
   // Throws a data Error if a prefix has more than longest_prefix() tokens.
@@ -64,19 +66,21 @@ class Translator {
   double score_of(double log_prob, int64_t tokens, int64_t forced) const;
   bool has_text(const TranslationInput& input) const;  // not only tags
   bool is_cut(const TranslationInput& input) const { return std::ssize(input.source) > longest_source(); }
-  bool lists_nbest() const { return config_.nbest > 1; }
+  bool lists_several() const { return config_.num_translations() > 1; }
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t longest_prefix() const { return search_.longest_target(); }
   int64_t num_cut() const { return num_cut_; }  // sentences truncated since construction
   size_t memory_bytes() const { return search_.memory_bytes(); }
 
  private:
+  std::vector<std::vector<Hypothesis>> search(const std::vector<TranslationInput>& inputs,
+                                              const std::vector<size_t>& mine, const Progress& progress);
   int64_t max_tokens(const TranslationInput& input) const;
   int64_t min_tokens(const TranslationInput& input) const;
 
   const Mesh& mesh_;
   const Tokenizer &source_, &target_;
-  DecodeConfig config_;
+  SearchConfig config_;
   BeamSearch search_;
   int64_t num_cut_ = 0;
 };

@@ -7,7 +7,7 @@
 
 #include "tensor/error.h"
 #include "tensor/random.h"
-#include "trainer/inference/translator.h"
+#include "trainer/inference/search_config.h"
 #include "trainer/plan/update_options.h"
 
 namespace weft {

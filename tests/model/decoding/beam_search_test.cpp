@@ -6,111 +6,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numeric>
 #include <random>
 
-#include "tests/support/device_group.h"
+#include "tests/model/decoding/search_fixture.h"
 #include "tests/support/errors.h"
 
 namespace weft {
 namespace {
 
-using Tokens = std::vector<int32_t>;
-using Results = std::vector<std::vector<Hypothesis>>;
 using testing::all_or_few;
+using testing::expect_same_bits;
+using testing::random_requests;
+using testing::Results;
+using testing::SearchingModel;
+using testing::Tokens;
 
-struct SmallModel {
-  using Change = void (*)(ModelConfig&);
-  explicit SmallModel(
-      Communicator& group, int64_t vocabulary = 23, int64_t max_positions = 300, Change change = [](ModelConfig&) {})
-      : device_group(ctx, group),
-        tp(*device_group),
-        params(group.rank(), group.size(), DType::f32, ctx.device()),
-        model(config(vocabulary, change, group.size()), params, max_positions) {
-    params.allocate();
-    params.initialize(ctx, /*seed=*/7);
-    testing::change(ctx, params.values(), [](std::vector<float>& values) {
-      for (float& x : values) x *= 2;  // larger than initial values, for clearly different predictions
-    });
-  }
-  static ModelConfig config(int64_t vocabulary, Change change, int64_t tp) {
-    ModelConfig c{.width = 24, .heads = 2, .feed_forward = 40, .encoder_layers = 2, .decoder_layers = 2};
-    c.bias_output = true;
-    c.source_vocabulary = c.target_vocabulary = vocabulary;
-    change(c);
-    c.resolve(tp);
-    return c;
-  }
-  Results search(const std::vector<BeamRequest>& requests, const BeamOptions& options, int64_t side_by_side = 0) {
-    return BeamSearch(ctx, model, tp, options, {}, side_by_side).search(requests);
-  }
-  // Log probability of each token of each target and of its eos, given the source, by the whole decoder
-  // without cache.
-  std::vector<std::vector<double>> rows(const Tokens& source, const std::vector<Tokens>& targets) {
-    int64_t target_rows = 0;
-    for (const Tokens& t : targets) target_rows += static_cast<int64_t>(t.size()) + 1;
-    BlockBuilder builder((static_cast<int64_t>(source.size()) + 1) * static_cast<int64_t>(targets.size()), target_rows);
-    for (const Tokens& t : targets) builder.add(source, t);
-    const Block block = builder.finish(0);
-    Pass p{.ctx = ctx, .arena = arena, .tp = tp};
-    const std::vector<float> nll = to_host<float>(ctx, model.loss(p, model.load(p, block), /*smoothing=*/0).nll);
-    std::vector<std::vector<double>> rows(targets.size());
-    for (size_t i = 0; i < targets.size(); ++i)
-      for (int32_t row = block.target_offsets[i]; row < block.target_offsets[i + 1]; ++row)
-        rows[i].push_back(-static_cast<double>(nll[static_cast<size_t>(row)]));
-    return rows;
-  }
-  std::vector<double> log_probs(const Tokens& source, const std::vector<Tokens>& targets) {
-    std::vector<double> sums;
-    for (const std::vector<double>& of_rows : rows(source, targets))
-      sums.push_back(std::accumulate(of_rows.begin(), of_rows.end(), 0.0));
-    return sums;
-  }
-  double log_prob(const Tokens& source, const Tokens& target) { return log_probs(source, {target})[0]; }
-
-  Context ctx{testing::test_device()};
-  Arena arena{size_t{32} << 20, testing::test_device()};
-  testing::DeviceGroup device_group;
-  TensorParallel tp;
-  ParamStore params;
-  Transformer model;
-};
-
-class BeamSearchTest : public ::testing::Test {
- protected:
-  void SetUp() override { set_num_threads(1); }  // the models are small
-  void TearDown() override { set_num_threads(num_threads_); }
-  std::unique_ptr<Communicator> alone_ = make_single_communicator();
-  int num_threads_ = num_threads();
-};
-
-std::vector<BeamRequest> random_requests(int64_t count, int64_t vocabulary, int64_t longest = 20, uint32_t seed = 3) {
-  std::mt19937 random(seed);
-  std::vector<BeamRequest> requests;
-  for (int64_t i = 0; i < count; ++i) {
-    Tokens source(1 + random() % static_cast<uint32_t>(longest));
-    for (int32_t& id : source) id = static_cast<int32_t>(3 + random() % static_cast<uint32_t>(vocabulary - 3));
-    requests.push_back({.source = source, .max_tokens = static_cast<int64_t>(source.size()) + 5});
-  }
-  return requests;
-}
-
-void expect_same_bits(const Results& a, const Results& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    ASSERT_EQ(a[i].size(), b[i].size());
-    for (size_t k = 0; k < a[i].size(); ++k) {
-      EXPECT_EQ(a[i][k].tokens, b[i][k].tokens) << "sentence " << i;
-      EXPECT_EQ(a[i][k].log_prob, b[i][k].log_prob) << "sentence " << i;
-      EXPECT_EQ(a[i][k].score, b[i][k].score) << "sentence " << i;
-    }
-  }
-}
+class BeamSearchTest : public testing::SearchTest {};
 
 // Greedy decoding that recomputes everything for every token. It scores each possible next token as a target
 // that continues with it, and eos as the target so far.
-Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32_t vocabulary) {
+Hypothesis greedy_without_cache(SearchingModel& m, const BeamRequest& request, int32_t vocabulary) {
   for (Hypothesis h;;) {
     const size_t length = h.tokens.size();
     std::vector<Tokens> targets{h.tokens};
@@ -134,7 +50,7 @@ Hypothesis greedy_without_cache(SmallModel& m, const BeamRequest& request, int32
 }
 
 TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
-  const SmallModel::Change variants[] = {
+  const SearchingModel::Change variants[] = {
       [](ModelConfig&) {},
       [](ModelConfig& c) { c.norm = NormPosition::pre, c.final_norm = true; },
       [](ModelConfig& c) { c.norm_kind = NormKind::rms, c.activation = FeedForwardActivation::swiglu; },
@@ -143,8 +59,8 @@ TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
       [](ModelConfig& c) { c.embedding_norm = true, c.norm_eps = 1e-2, c.start_token = StartToken::eos; },
       [](ModelConfig& c) { c.start_token = StartToken::zero; },
   };
-  for (const SmallModel::Change change : variants) {
-    SmallModel m(*alone_, 13, 300, change);
+  for (const SearchingModel::Change change : variants) {
+    SearchingModel m(*alone_, 13, 300, change);
     const std::vector<BeamRequest> requests = random_requests(all_or_few(6, 2), 13, 6);
     const Results found = m.search(requests, {.beam = 1});
     for (size_t i = 0; i < requests.size(); ++i) {
@@ -157,7 +73,7 @@ TEST_F(BeamSearchTest, OfOneIsArgmaxDecodingWithoutCache) {
 }
 
 TEST_F(BeamSearchTest, AsWideAsEverythingIsExhaustiveSearch) {
-  SmallModel m(*alone_, 6);
+  SearchingModel m(*alone_, 6);
   const Tokens source{3, 5, 4, 4};
   std::vector<Tokens> all{{}};
   for (size_t i = 0; i < all.size(); ++i) {
@@ -187,7 +103,7 @@ TEST_F(BeamSearchTest, AsWideAsEverythingIsExhaustiveSearch) {
 }
 
 TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
-  SmallModel m(*alone_);
+  SearchingModel m(*alone_);
   const std::vector<BeamRequest> requests = random_requests(10, 23);
   const Results found = m.search(requests, {.beam = 4, .length_penalty = 1.0, .nbest = 4});
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -211,7 +127,7 @@ TEST_F(BeamSearchTest, ScoresAreThoseOfTheWholeDecoder) {
 }
 
 TEST_F(BeamSearchTest, GoesOnFromAForcedPrefix) {
-  SmallModel m(*alone_);
+  SearchingModel m(*alone_);
   std::vector<BeamRequest> requests = random_requests(6, 23);
   for (size_t i = 0; i < requests.size(); ++i) requests[i].prefix.assign(i, static_cast<int32_t>(3 + i));
   requests[5].max_tokens = 5;  // no token after the prefix
@@ -231,17 +147,17 @@ TEST_F(BeamSearchTest, GoesOnFromAForcedPrefix) {
 }
 
 TEST_F(BeamSearchTest, APrefixDoesNotDependOnTheBatch) {
-  SmallModel m(*alone_);
+  SearchingModel m(*alone_);
   std::vector<BeamRequest> requests = random_requests(all_or_few(30, 5), 23, 8);
   for (size_t i = 0; i < requests.size(); ++i) requests[i].prefix.assign(i % 4, 9);
-  BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3, .nbest = 3}, {}, 1);
+  BeamSearch search({m.parts()}, {.beam = {.beam = 3, .nbest = 3}}, {}, 1);
   Results one_by_one;
   for (const BeamRequest& request : requests) one_by_one.push_back(search.search({request})[0]);
   expect_same_bits(m.search(requests, {.beam = 3, .nbest = 3}), one_by_one);
 }
 
 TEST_F(BeamSearchTest, ItsOwnBeginningForcedLeadsToTheSameEnd) {
-  SmallModel m(*alone_);
+  SearchingModel m(*alone_);
   std::vector<BeamRequest> requests = random_requests(all_or_few(20, 4), 23);
   const Results free = m.search(requests, {.beam = 1});
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -253,7 +169,7 @@ TEST_F(BeamSearchTest, ItsOwnBeginningForcedLeadsToTheSameEnd) {
 }
 
 TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
-  SmallModel m(*alone_);
+  SearchingModel m(*alone_);
   const std::vector<BeamRequest> requests = random_requests(all_or_few(40, 12), 23);
   const auto total = [&](int64_t beam) {
     double sum = 0;
@@ -264,7 +180,7 @@ TEST_F(BeamSearchTest, AWiderBeamFindsAtLeastAsGoodOnAverage) {
 }
 
 TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
-  SmallModel m(*alone_, 50);
+  SearchingModel m(*alone_, 50);
   const std::vector<BeamRequest> requests =
       random_requests(all_or_few(100, 5), 50, all_or_few(20, 8));  // 100: more rows than an encoder window
   for (const int64_t beam : {1, 5}) {
@@ -272,14 +188,14 @@ TEST_F(BeamSearchTest, AResultDoesNotDependOnTheBatch) {
     const Results together = m.search(requests, options, 64);
     expect_same_bits(m.search(requests, options, 7), together);
     Results one_by_one;
-    BeamSearch search(m.ctx, m.model, m.tp, options, {}, 1);
+    BeamSearch search({m.parts()}, {.beam = options}, {}, 1);
     for (const BeamRequest& request : requests) one_by_one.push_back(search.search({request})[0]);
     expect_same_bits(one_by_one, together);
   }
 }
 
 TEST_F(BeamSearchTest, AResultDoesNotDependOnTheOrder) {
-  SmallModel m(*alone_, 50);
+  SearchingModel m(*alone_, 50);
   const std::vector<BeamRequest> requests = random_requests(all_or_few(64, 10), 50);
   std::vector<size_t> order(requests.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -293,11 +209,11 @@ TEST_F(BeamSearchTest, AResultDoesNotDependOnTheOrder) {
 }
 
 TEST_F(BeamSearchTest, LongSentencesTakeTheRowsOfSeveralGroups) {
-  SmallModel m(*alone_, 23, /*max_positions=*/700);
+  SearchingModel m(*alone_, 23, /*max_positions=*/700);
   std::vector<BeamRequest> requests = random_requests(30, 23);
   requests[4] = {.source = Tokens(400, 9), .max_tokens = 650};
   requests[17] = {.source = Tokens(120, 8), .max_tokens = 300};
-  BeamSearch search(m.ctx, m.model, m.tp, {.beam = 3});
+  BeamSearch search({m.parts()}, {.beam = {.beam = 3}});
   const Results together = search.search(requests);
   for (const size_t i : {size_t{4}, size_t{17}, size_t{0}}) {
     const std::vector<Hypothesis> alone = search.search({requests[i]})[0];
@@ -310,14 +226,14 @@ TEST_F(BeamSearchTest, LongSentencesTakeTheRowsOfSeveralGroups) {
 
 TEST_F(BeamSearchTest, TensorParallelRanksFindTheSame) {
   const int64_t vocabulary = 23;  // does not divide by 2: the last rank's table is padded
-  SmallModel whole(*alone_, vocabulary);
+  SearchingModel whole(*alone_, vocabulary);
   const std::vector<BeamRequest> requests = random_requests(20, vocabulary, 10);
   const BeamOptions options{.beam = 4, .nbest = 2};
   const Results expected = whole.search(requests, options);
   Results found[2];
   run_thread_ranks(2, [&](Communicator& group) {
     set_num_threads(1);
-    SmallModel half(group, vocabulary);
+    SearchingModel half(group, vocabulary);
     found[group.rank()] = half.search(requests, options);
   });
   expect_same_bits(found[0], found[1]);
@@ -328,28 +244,28 @@ TEST_F(BeamSearchTest, TensorParallelRanksFindTheSame) {
 }
 
 TEST_F(BeamSearchTest, RanksWithFewColumnsOfATinyVocabularyTakePart) {
-  SmallModel whole(*alone_, 5);
+  SearchingModel whole(*alone_, 5);
   const std::vector<BeamRequest> requests = random_requests(5, 5, 6);
   const Results expected = whole.search(requests, {.beam = 6, .nbest = 6});
   run_thread_ranks(2, [&](Communicator& group) {  // 3 and 2 columns, fewer than the 7 requested
     set_num_threads(1);
-    SmallModel half(group, 5);
+    SearchingModel half(group, 5);
     const Results found = half.search(requests, {.beam = 6, .nbest = 6});
     for (size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(found[i][0].tokens, expected[i][0].tokens);
   });
 }
 
 TEST_F(BeamSearchTest, TellsHowManyAreDone) {
-  SmallModel m(*alone_);
+  SearchingModel m(*alone_);
   std::vector<int64_t> told;
-  BeamSearch(m.ctx, m.model, m.tp, {}).search(random_requests(9, 23), [&](int64_t done) { told.push_back(done); });
+  BeamSearch({m.parts()}, {}).search(random_requests(9, 23), [&](int64_t done) { told.push_back(done); });
   EXPECT_EQ(told, (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
 TEST_F(BeamSearchTest, RefusesWhatMakesNoSense) {
-  SmallModel m(*alone_);
-  EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 0}), Error);
-  EXPECT_THROW(BeamSearch(m.ctx, m.model, m.tp, {.beam = 2, .nbest = 3}), Error);
+  SearchingModel m(*alone_);
+  EXPECT_THROW(BeamSearch({m.parts()}, {.beam = {.beam = 0}}), Error);
+  EXPECT_THROW(BeamSearch({m.parts()}, {.beam = {.beam = 2, .nbest = 3}}), Error);
   ops::fill(m.ctx, {.x = m.params.values(), .value = std::nanf("")});
   testing::message_of(ErrorKind::diverged, [&] { m.search(random_requests(1, 23), {}); });
 }
@@ -367,8 +283,8 @@ TEST(BeamSearchRules, HoldInEveryHypothesis) {
   const auto is_lead = [](int32_t id) { return id == 3 || id == 4; };
   for (const int64_t beam : {1, 4, 30})
     run_thread_ranks(2, [&](Communicator& group) {
-      SmallModel m(group);
-      BeamSearch search(m.ctx, m.model, m.tp, {.beam = beam, .nbest = beam}, rules);
+      SearchingModel m(group);
+      BeamSearch search({m.parts()}, {.beam = {.beam = beam, .nbest = beam}}, rules);
       for (const std::vector<Hypothesis>& nbest : search.search(requests))
         for (const Hypothesis& h : nbest) {
           EXPECT_GE(std::ssize(h.tokens), 3);
