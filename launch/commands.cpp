@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
      false},
     {"translate", "translate standard input to standard output", run_translate, true},
     {"score", "print the log-probability of given translations", run_score, true},
+    {"serve", "answer HTTP requests for translations and scores, with a page to try a model", run_serve, false},
     {"evaluate", "translate test sets and score the translations", run_evaluate, true},
     {"bleu", "compute BLEU, chrF and TER of one or several systems, with significance tests", run_bleu, false},
     {"inspect", "show a shard, a corpus, a checkpoint, a model or a run", run_inspect, false},

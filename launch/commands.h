@@ -41,6 +41,7 @@ int run_train(const CommandContext&);
 int run_launch(const CommandContext&);
 int run_translate(const CommandContext&);
 int run_score(const CommandContext&);
+int run_serve(const CommandContext&);
 int run_evaluate(const CommandContext&);
 int run_bleu(const CommandContext&);
 int run_inspect(const CommandContext&);

@@ -50,6 +50,12 @@ RunConfig config_for_use(const std::string& folder, const ParallelConfig& grid, 
 
 void ModelRequest::add_to(Options& options) {
   options.add("checkpoint", checkpoint, kCheckpointSentence);
+  add_settings(options);
+  options.section("parallel", parallel);
+  for (const char* of_training : {"parallel.zero", "parallel.gradient_type"}) options.hide(of_training);
+}
+
+void ModelRequest::add_settings(Options& options) {
   options.add("raw-weights", raw_weights, kRawWeightsSentence);
   options.add("precision", precision,
               "type of activations and weights: f32 = the same results on every processor and in exported models, up "
@@ -57,8 +63,6 @@ void ModelRequest::add_to(Options& options) {
               "device has bf16 instructions, else f32");
   options.add("quiet", quiet, "print no progress");
   options.add("device", device, kDeviceSentence);
-  options.section("parallel", parallel);
-  for (const char* of_training : {"parallel.zero", "parallel.gradient_type"}) options.hide(of_training);
 }
 
 LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const {

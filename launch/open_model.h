@@ -37,6 +37,7 @@ struct ModelRequest {
   Precision precision = Precision::f32;
 
   void add_to(Options& options);
+  void add_settings(Options& options);  // only those that do not depend on the number of checkpoints and ranks
   // Loads the model in a step folder with the requested weights and precision. All ranks must call load().
   LoadedModel load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const;
 };

@@ -40,13 +40,8 @@ class AlignmentKeeper {
   // Returns the links of each line.
   Links add(const Translator& translator, const std::vector<TranslationInput>& inputs,
             const std::vector<NBest>& translations) {
-    std::vector<PairIds> pairs(inputs.size());  // empty for a line without text
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!translator.has_text(inputs[i])) continue;
-      const std::vector<int32_t>& source = inputs[i].source;
-      const auto length = std::min(std::ssize(source), translator.longest_source());
-      pairs[i] = {.source = {source.begin(), source.begin() + length}, .target = translations[i].front().tokens};
-    }
+    std::vector<PairIds> pairs;
+    for (size_t i = 0; i < inputs.size(); ++i) pairs.push_back(translator.pair_of(inputs[i], translations[i].front()));
     Links links;
     aligner_.align(pairs, [&](const Alignment& alignment) {
       for (const auto& file : files_) file->add(alignment);

@@ -55,7 +55,8 @@ set(rooms
   launch/options     "^$"
   launch/reports     "^launch/options/.*[.]h$"
   launch/start       "^$"
-  launch/commands    "^launch/([a-z0-9_]+|(options|reports|start)/.*)[.]h$")
+  launch/server      "^launch/(options|reports)/.*[.]h$"
+  launch/commands    "^launch/([a-z0-9_]+|(options|reports|server|start)/.*)[.]h$")
 
 # Header, and the files that may include it (regular expressions); a test may include what its folder may.
 set(doors
@@ -69,6 +70,7 @@ set(doors
   "^sentencepiece" "^((tests/)?data|tests/bench)/"
   "^(zstd|lzma)"   "^(tests/)?data/"
   "^(minizip|yaml-cpp)/" "^(tests/)?trainer/import/"
+  "^httplib[.]h"   "^(tests/)?launch/server/"
   "^boost/"        "^((tests/)?launch|tests/emulation)/|^trainer/report/crc32c")
 
 set(longest 400)

@@ -114,14 +114,12 @@ EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, c
                     int64_t lines_before, TooLong& too_long) {
   EncodedPairs all;
   for (size_t i = 0; i < lines.size(); i += 2) {
-    TranslationInput input = encode_line(tags.line(lines[i]), model.source_tokenizer(), model.target_tokenizer());
-    PairIds pair{.source = std::move(input.source), .target = input.prefix};
-    const std::vector<int32_t> text = model.target_tokenizer().encode(lines[i + 1]);
-    pair.target.insert(pair.target.end(), text.begin(), text.end());
-    const bool scored = !too_long.is(pair, lines_before + static_cast<int64_t>(i / 2) + 1);
-    all.given.push_back(scored ? std::ssize(input.prefix) : 0);
+    EncodedPair pair =
+        encode_pair(tags.line(lines[i]), lines[i + 1], model.source_tokenizer(), model.target_tokenizer());
+    const bool scored = !too_long.is(pair.ids, lines_before + static_cast<int64_t>(i / 2) + 1);
+    all.given.push_back(scored ? pair.given : 0);
     all.scored.push_back(scored);
-    all.pairs.push_back(scored ? std::move(pair) : PairIds());
+    all.pairs.push_back(scored ? std::move(pair.ids) : PairIds());
   }
   return all;
 }

@@ -19,7 +19,7 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kSeparator = ", ";
+constexpr std::string_view kBetweenParts = ", ";
 
 // Returns the first bytes of the build ID as digits, or "unknown" if the file was linked without one.
 std::string build_id(const dl_phdr_info& object) {
@@ -67,10 +67,10 @@ struct Part {
 std::vector<Part> parts_of(std::string_view build) {
   std::vector<Part> parts;
   while (!build.empty()) {
-    const std::string_view part = build.substr(0, build.find(kSeparator));
+    const std::string_view part = build.substr(0, build.find(kBetweenParts));
     const size_t blank = std::min(part.find(' '), part.size());
     parts.push_back({part.substr(0, blank), part.substr(std::min(blank + 1, part.size()))});
-    build.remove_prefix(std::min(build.size(), part.size() + kSeparator.size()));
+    build.remove_prefix(std::min(build.size(), part.size() + kBetweenParts.size()));
   }
   return parts;
 }
@@ -80,7 +80,7 @@ std::vector<Part> parts_of(std::string_view build) {
 std::string program_build() {
   std::vector<std::string> parts;
   dl_iterate_phdr(add_part, &parts);
-  return fmt::format("{}", fmt::join(parts, kSeparator));
+  return fmt::format("{}", fmt::join(parts, kBetweenParts));
 }
 
 std::string build_difference(const std::string& main, const std::string& own) {

@@ -128,6 +128,22 @@ TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, co
   return input;
 }
 
+EncodedPair encode_pair(const TaggedLine& line, const std::string& target_text, const Tokenizer& source,
+                        const Tokenizer& target) {
+  TranslationInput input = encode_line(line, source, target);
+  EncodedPair pair{.ids = {.source = std::move(input.source), .target = std::move(input.prefix)}};
+  pair.given = std::ssize(pair.ids.target);
+  const std::vector<int32_t> text = target.encode(target_text);
+  pair.ids.target.insert(pair.ids.target.end(), text.begin(), text.end());
+  return pair;
+}
+
+PairIds Translator::pair_of(const TranslationInput& input, const Translation& translation) const {
+  if (!has_text(input)) return {};
+  const auto length = std::min(std::ssize(input.source), longest_source());
+  return {.source = {input.source.begin(), input.source.begin() + length}, .target = translation.tokens};
+}
+
 bool Translator::has_text(const TranslationInput& input) const {
   return num_leading_tags(input.source, source_) < input.source.size();
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "data/corpus.h"
 #include "data/tokenizer.h"
 #include "trainer/inference/search_config.h"
 #include "trainer/replica.h"
@@ -44,6 +45,13 @@ struct TranslationInput {
 // Throws a usage Error if a tokenizer lacks a tag. A line without text gets its tags, but no text as prefix.
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target);
 
+struct EncodedPair {
+  PairIds ids;        // with tags
+  int64_t given = 0;  // the first target tokens, which are not scored: tags and prefix
+};
+EncodedPair encode_pair(const TaggedLine& line, const std::string& target_text, const Tokenizer& source,
+                        const Tokenizer& target);
+
 class Translator {
  public:
   // `batch` is the number of sentences that a rank decodes at the same time; 0: as many as fit. It affects only speed.
@@ -67,6 +75,8 @@ class Translator {
   bool has_text(const TranslationInput& input) const;  // not only tags
   bool is_cut(const TranslationInput& input) const { return std::ssize(input.source) > longest_source(); }
   bool lists_several() const { return config_.num_translations() > 1; }
+  // Returns the pair whose attention explains a translation, without tokens if the input has no text.
+  PairIds pair_of(const TranslationInput& input, const Translation& translation) const;
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t longest_prefix() const { return search_.longest_target(); }
   int64_t num_cut() const { return num_cut_; }  // sentences truncated since construction
