@@ -21,7 +21,7 @@ void SearchRequest::add_to(Options& options) {
   options.add("nbest", config.decode.nbest,
               "number of translations per sentence; above 1, each output line is `index ||| text ||| score`");
   options.add("suppress", config.suppressed,
-              "piece of the target vocabulary that is never predicted, such as \u2581house; may be repeated");
+              "piece of the target vocabulary that is never predicted; may be repeated; see docs/decoding.md");
   options.add("no-repeat-ngram", config.no_repeat_ngram,
               "forbid that a translation contains the same sequence of this many tokens twice; 0 = allow it");
   options.add("sample", sample, "draw translations from the model's distribution instead of searching the best ones");
