@@ -92,13 +92,16 @@ class CutLines {
   std::string named_;
 };
 
-// Measures the time of tokenization and search, but not of loading the model, of alignments and of waiting for input.
+// Counts the tokens of the best translations, or of all samples. Measures the time of tokenization and search, but not
+// of loading the model, of alignments and of waiting for input.
 class SearchSpeed {
  public:
+  explicit SearchSpeed(bool counts_all) : counts_all_(counts_all) {}
   void add(double begin, const std::vector<NBest>& translations) {
     seconds_ += monotonic_seconds() - begin;
     sentences_ += std::ssize(translations);
-    for (const NBest& nbest : translations) tokens_ += std::ssize(nbest.front().tokens) + 1;
+    for (const NBest& nbest : translations)
+      for (size_t i = 0; i < (counts_all_ ? nbest.size() : 1); ++i) tokens_ += std::ssize(nbest[i].tokens) + 1;
   }
   std::string rate() const {  // "" before the first chunk
     return seconds_ > 0 ? fmt::format("{} tokens/s", format_count(tokens_per_second())) : "";
@@ -110,6 +113,7 @@ class SearchSpeed {
 
  private:
   double tokens_per_second() const { return seconds_ > 0 ? static_cast<double>(tokens_) / seconds_ : 0; }
+  bool counts_all_;
   double seconds_ = 0;
   int64_t sentences_ = 0, tokens_ = 0;
 };
@@ -129,6 +133,7 @@ class TranslationJob {
         streams_(streams),
         translator_(replicas_of(models), models.front().source_tokenizer(), models.front().target_tokenizer(),
                     r.search.config, r.batch),
+        speed_(r.search.config.sampling.samples > 0),
         bar_("translating", "sentences", /*total=*/0,
              ProgressOutput::standard(r.model.quiet || !world_.is_main_rank())) {
     r.tags.check(translator_);
@@ -234,10 +239,10 @@ class TranslationJob {
   Translator translator_;
   std::optional<AlignmentKeeper> keeper_;
   std::optional<DocumentTranslator> documents_;
+  SearchSpeed speed_;
   ProgressBar bar_;
   int64_t done_ = 0;       // lines
   double share_done_ = 0;  // of the input's bytes
-  SearchSpeed speed_;
   CutLines cut_;
 };
 

@@ -55,7 +55,7 @@ set(rooms
   launch/options     "^$"
   launch/reports     "^launch/options/.*[.]h$"
   launch/start       "^$"
-  launch/server      "^launch/(options|reports)/.*[.]h$"
+  launch/server      "^launch/reports/.*[.]h$"
   launch/commands    "^launch/([a-z0-9_]+|(options|reports|server|start)/.*)[.]h$")
 
 # Header, and the files that may include it (regular expressions); a test may include what its folder may.

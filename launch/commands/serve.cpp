@@ -65,8 +65,8 @@ bool parse(const std::vector<std::string>& args, ServeRequest& r, Options& optio
   return true;
 }
 
-// Stops the server at SIGTERM or SIGINT, or ends the program if the server does not run yet. All threads that are
-// started later ignore these signals.
+// Stops the server at the first SIGTERM or SIGINT. Ends the program at the second one, or if the server does not run
+// yet. All threads that are started later ignore these signals.
 class StopSignals {
  public:
   StopSignals() {
@@ -78,8 +78,10 @@ class StopSignals {
       sigwait(&signals_, &signal);
       Server* server = server_;
       if (server == nullptr) _exit(128 + signal);
-      print_note("weft: stopping after the requests that have arrived\n");
+      print_note("weft: stopping after the requests that have arrived; a second signal ends the server at once\n");
       server->stop();
+      sigwait(&signals_, &signal);
+      _exit(128 + signal);
     }).detach();
   }
   void stop(Server& server) { server_ = &server; }
@@ -94,6 +96,7 @@ struct NamedCheckpoint {
 };
 NamedCheckpoint named(const std::string& text) {
   const size_t equals = text.find('=');
+  if (equals == 0) fail(ErrorKind::usage, fmt::format("--checkpoint {} has no name before '='", text));
   if (equals != std::string::npos && !std::filesystem::exists(text))
     return {.name = text.substr(0, equals), .path = text.substr(equals + 1)};
   const std::filesystem::path path = std::filesystem::absolute(text).lexically_normal();
@@ -106,9 +109,8 @@ int run_serve(const CommandContext& context) {
   ServeRequest request;
   Options options(
       "serve --checkpoint PATH [--checkpoint NAME=PATH ...] [options]\n\n"
-      "Answers HTTP requests for translations and scores, with a page to try the models; docs/formats/http-requests.md "
-      "lists the "
-      "requests.\n\n"
+      "Answers HTTP requests for translations and scores, with a page to try the models; "
+      "docs/formats/http-requests.md lists the requests.\n\n"
       "  weft serve --checkpoint en-de=runs/mine");
   if (!parse(context.args, request, options)) return 0;
   static StopSignals signals;
@@ -131,10 +133,11 @@ int run_serve(const CommandContext& context) {
   }
   Server server(std::move(models), request.limits, request.connections);
   const int port = server.bind(request.address);
-  fmt::print("http://{}:{}/\n", request.address.host, port);
-  std::fflush(stdout);
-  signals.stop(server);
-  server.run();
+  server.run([&] {
+    signals.stop(server);
+    fmt::print("http://{}:{}/\n", request.address.host, port);
+    std::fflush(stdout);
+  });
   return 0;
 }
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "tensor/error.h"
+#include "trainer/config/fields.h"
 #include "trainer/config/nearest.h"
 
 namespace weft {
@@ -23,21 +23,15 @@ void check_line(const std::string& line, const char* key, const ServerLimits& li
 
 }  // namespace
 
-struct RequestReader::Json {
-  nlohmann::json fields;
-};
-
 RequestReader::RequestReader(std::string_view body, const ServerLimits& limits)
-    : json_(std::make_unique<Json>()), limits_(limits) {
-  json_->fields = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!json_->fields.is_object()) refuse("the body is not a JSON object in UTF-8");
+    : fields_(nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false)), limits_(limits) {
+  if (!fields_.is_object()) refuse("the body is not a JSON object in UTF-8");
 }
-RequestReader::~RequestReader() = default;
 
 template <typename T>
 T RequestReader::value(const char* key, T usual, const char* kind) const {
-  const auto found = json_->fields.find(key);
-  if (found == json_->fields.end()) return usual;
+  const auto found = fields_.find(key);
+  if (found == fields_.end()) return usual;
   bool fits = found->is_number();
   if constexpr (std::is_same_v<T, bool>) fits = found->is_boolean();
   if constexpr (std::is_same_v<T, std::string>) fits = found->is_string();
@@ -52,8 +46,8 @@ T RequestReader::value(const char* key, T usual, const char* kind) const {
 std::string RequestReader::model() const { return value<std::string>("model", "", "a string"); }
 
 std::vector<std::string> RequestReader::lines(const char* key) const {
-  const auto found = json_->fields.find(key);
-  if (found == json_->fields.end()) refuse(fmt::format("\"{}\" is missing", key));
+  const auto found = fields_.find(key);
+  if (found == fields_.end()) refuse(fmt::format("\"{}\" is missing", key));
   std::vector<std::string> lines;
   const auto add = [&](const nlohmann::json& line) {
     if (!line.is_string()) refuse(fmt::format("\"{}\" must be a string or a list of strings", key));
@@ -72,7 +66,7 @@ std::vector<std::string> RequestReader::lines(const char* key) const {
 
 void RequestReader::refuse_others(std::initializer_list<const char*> known) const {
   const std::vector<std::string> names(known.begin(), known.end());
-  for (const auto& [key, unused] : json_->fields.items()) {
+  for (const auto& [key, unused] : fields_.items()) {
     if (std::ranges::find(names, key) != names.end()) continue;
     const std::string nearest = nearest_name(key, names);
     refuse(fmt::format("unknown field {}{}", nlohmann::json(key).dump(),
@@ -83,7 +77,7 @@ void RequestReader::refuse_others(std::initializer_list<const char*> known) cons
 ServedTranslation RequestReader::translation(const DecodeConfig& saved) const {
   refuse_others({"model", "text", "tag", "target_tag", "prefix", "alignment", "beam", "nbest", "length_penalty",
                  "samples", "top_k", "top_p", "temperature", "seed", "mbr"});
-  ServedTranslation t{.model = model(), .lines = {}, .search = {.decode = saved}};
+  ServedTranslation t{.lines = {}, .search = {.decode = saved}};
   SearchConfig& search = t.search;
   const char *whole = "a whole number", *number = "a number", *text = "a string";
   for (std::string& line : lines("text"))
@@ -101,10 +95,9 @@ ServedTranslation RequestReader::translation(const DecodeConfig& saved) const {
                      .top_p = value("top_p", 1.0, number),
                      .temperature = value("temperature", 1.0, number),
                      .seed = value<uint64_t>("seed", 1, "a whole number from 0 on")};
-  const auto mbr = value<std::string>("mbr", "none", text);
-  if (mbr != "none" && mbr != "chrf" && mbr != "bleu") refuse("\"mbr\" must be \"none\", \"chrf\" or \"bleu\"");
-  search.utility = mbr == "chrf" ? RiskUtility::chrf : mbr == "bleu" ? RiskUtility::bleu : RiskUtility::none;
-  if (search.decode.beam > limits_.beam) refuse(fmt::format("\"beam\" is above the limit of {}", limits_.beam));
+  parse_value("mbr", value<std::string>("mbr", "none", text), search.utility);
+  const int64_t widest = std::max(limits_.beam, saved.beam);
+  if (search.decode.beam > widest) refuse(fmt::format("\"beam\" is above the limit of {}", widest));
   if (search.sampling.samples < 0 || search.sampling.samples > limits_.samples)
     refuse(fmt::format("\"samples\" must be between 0 and {}", limits_.samples));
   search_options(search);
@@ -113,7 +106,7 @@ ServedTranslation RequestReader::translation(const DecodeConfig& saved) const {
 
 ServedPairs RequestReader::pairs() const {
   refuse_others({"model", "source", "target", "tag", "target_tag"});
-  ServedPairs pairs{.model = model(), .sources = {}, .targets = lines("target")};
+  ServedPairs pairs{.sources = {}, .targets = lines("target")};
   for (std::string& line : lines("source"))
     pairs.sources.push_back({.text = std::move(line),
                              .tag = value<std::string>("tag", "", "a string"),

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,43 +17,39 @@ namespace weft {
 struct ServerLimits {
   int64_t lines = 100;           // per request
   int64_t line_bytes = 20'000;   // per sentence
-  int64_t body_bytes = 4 << 20;  // per request
-  int64_t beam = 16;
-  int64_t samples = 64;  // per sentence
-  int64_t queue = 1000;  // sentences that wait for the model
-  double seconds = 60;   // per request, from its arrival to its answer
+  int64_t body_bytes = 1 << 20;  // per request
+  int64_t beam = 16;             // or the checkpoint's, if that is wider
+  int64_t samples = 64;          // per sentence
+  int64_t queue = 1000;          // sentences that wait for the model
+  double seconds = 60;           // per request, from its arrival to its answer
 };
 
 struct ServedTranslation {
-  std::string model;  // empty: the first one
   std::vector<TaggedLine> lines;
   SearchConfig search;
   bool alignment = false;
 };
 
 struct ServedPairs {
-  std::string model;
   std::vector<TaggedLine> sources;
   std::vector<std::string> targets;
 };
 
-// Fields that are not given have the values of `saved`, which belongs to the model that `model_named` returns.
 class RequestReader {
  public:
   RequestReader(std::string_view body, const ServerLimits& limits);
-  ~RequestReader();
-  std::string model() const;
+  std::string model() const;  // empty: the first one
+  // Options that are not given have the values of `saved`, the model's [decode], but nbest is 1.
   ServedTranslation translation(const DecodeConfig& saved) const;
   ServedPairs pairs() const;
 
  private:
-  struct Json;
   std::vector<std::string> lines(const char* key) const;
   template <typename T>
   T value(const char* key, T usual, const char* kind) const;
   void refuse_others(std::initializer_list<const char*> known) const;
 
-  std::unique_ptr<Json> json_;
+  nlohmann::json fields_;
   const ServerLimits& limits_;
 };
 

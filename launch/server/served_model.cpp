@@ -31,9 +31,9 @@ std::vector<std::string> tag_names(const Tokenizer& tokenizer) {
 
 // All options that a request can set.
 std::string kind_of(const std::string& model, const SearchConfig& s) {
-  return fmt::format("{} beam {} {} {} samples {} {} {} {} {} {}", model, s.decode.beam, s.decode.nbest,
+  return fmt::format("beam {} {} {} samples {} {} {} {} {} {} of {}", s.decode.beam, s.decode.nbest,
                      s.decode.length_penalty, s.sampling.samples, s.sampling.top_k, s.sampling.top_p,
-                     s.sampling.temperature, s.sampling.seed, name_of_enum(s.utility));
+                     s.sampling.temperature, s.sampling.seed, name_of_enum(s.utility), model);
 }
 
 // Calls `compute`, which sets the answers. If it throws, they are its exception.
@@ -113,7 +113,7 @@ std::shared_ptr<Work> ServedModel::work_for(const ServedPairs& request) {
     work->pairs.push_back(work->scored.back() ? std::move(pair) : EncodedPair());
   }
   work->sentences = std::ssize(work->pairs);
-  work->kind = name_ + " score";
+  work->kind = "score of " + name_;
   return work;
 }
 

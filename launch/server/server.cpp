@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 #include <httplib.h>
 
-#include <algorithm>
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -119,9 +119,11 @@ void Server::Impl::add_routes() {
   });
   http.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;  // ours
-    const std::string what = response.status == 404   ? fmt::format("there is no {}", request.path)
-                             : response.status == 413 ? "the body is too large"
-                                                      : "the request cannot be read";
+    const std::string what = response.status == 404 ? fmt::format("there is no {}", request.path)
+                             : response.status == 413
+                                 ? "the body is too large, or larger than 8 KiB without Content-Type: "
+                                   "application/json"
+                                 : "the request cannot be read";
     response.set_content(error_body(what), kJson);
   });
 }
@@ -151,17 +153,22 @@ int Server::bind(const ServerAddress& address) {
   return port;
 }
 
-void Server::run() {
-  std::thread connections([this] {
-    impl_->http.listen_after_bind();  // returns after all connections have been answered
+void Server::run(const std::function<void()>& on_ready) {
+  std::atomic<bool> ended = false, stopped = false;
+  std::thread connections([&] {
+    stopped = impl_->http.listen_after_bind();  // returns after all connections have been answered
+    ended = true;
     impl_->queue.close();
   });
+  while (!impl_->http.is_running() && !ended) std::this_thread::yield();
+  on_ready();
   for (;;) {
     const std::vector<std::shared_ptr<Work>> all = impl_->queue.take(kSentencesTogether);
     if (all.empty()) break;
     all.front()->do_together(all, impl_->metrics);
   }
   connections.join();
+  if (!stopped) fail(ErrorKind::io, "the server cannot accept connections any longer");
 }
 
 void Server::stop() { impl_->http.stop(); }

@@ -4,6 +4,7 @@
 // thread that calls run() does the work of the queue, so that all computations happen in one thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,10 @@ class Server {
   ~Server();
 
   int bind(const ServerAddress& address);  // returns the port; throws an Error of kind io
-  void run();                              // until stop(); then answers all requests that have arrived, and returns
-  void stop();                             // may be called by any thread
+  // Calls `on_ready` when requests are accepted. Runs until stop(), then answers the requests that are being read or
+  // wait, and returns. Throws an Error of kind io if connections can no longer be accepted.
+  void run(const std::function<void()>& on_ready);
+  void stop();  // may be called by any thread, from on_ready on
 
  private:
   struct Impl;

@@ -1,7 +1,7 @@
 // model/decoding/ensemble.h: decodes with one model, or with the mean of several models with the same vocabularies.
 //
 // The mean is taken for each token, over models with equal weights: of probabilities, as in fairseq, or of their
-// logarithms, as in Marian and OpenNMT-py. The mean of logarithms is not normalized again.
+// logarithms, as in eole. The mean of logarithms is not normalized again.
 #pragma once
 
 #include <memory>

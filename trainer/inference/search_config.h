@@ -2,6 +2,7 @@
 // one command.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -2,6 +2,7 @@
 // ranks.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -40,6 +41,20 @@ inline std::string write_tokenizer(const std::string& path) {
   write_file_atomically(path, train_tokenizer(sample_lines(400), {.vocab_size = 310}));
   return path;
 }
+
+class TokenizerTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    tokenizer_ = new Tokenizer(write_tokenizer(*folder_ / "tokenizer.model"));
+  }
+  static void TearDownTestSuite() {
+    delete tokenizer_;
+    delete folder_;
+  }
+  static inline TemporaryFolder* folder_ = nullptr;
+  static inline Tokenizer* tokenizer_ = nullptr;
+};
 
 inline ModelConfig small_model_config(int64_t vocabulary) {
   ModelConfig c{.width = 16, .heads = 2, .feed_forward = 24, .encoder_layers = 1, .decoder_layers = 1};

@@ -20,16 +20,8 @@ using testing::RandomModel;
 using testing::sample_lines;
 using testing::small_model_config;
 
-class TranslatorTest : public ::testing::Test {
+class TranslatorTest : public testing::TokenizerTest {
  protected:
-  static void SetUpTestSuite() {
-    folder_ = new testing::TemporaryFolder;
-    tokenizer_ = new Tokenizer(testing::write_tokenizer(*folder_ / "tokenizer.model"));
-  }
-  static void TearDownTestSuite() {
-    delete tokenizer_;
-    delete folder_;
-  }
   static DecodeConfig decode() { return {.beam = 3, .max_length_factor = 1, .max_length_extra = 4}; }
 
   // The result on rank 0 of the grid; the test fails unless all ranks get the same.
@@ -54,12 +46,7 @@ class TranslatorTest : public ::testing::Test {
       }
     }
   }
-
-  static testing::TemporaryFolder* folder_;
-  static Tokenizer* tokenizer_;
 };
-testing::TemporaryFolder* TranslatorTest::folder_ = nullptr;
-Tokenizer* TranslatorTest::tokenizer_ = nullptr;
 
 TEST_F(TranslatorTest, KeepsTheOrderOfLines) {
   const std::vector<std::string> lines = sample_lines(all_or_few(30, 5));
