@@ -115,7 +115,7 @@ TEST(NcclGraph, ThatOnlyOneRankRecordsIsRefused) {
 TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
   constexpr int kMany = 5000;
   std::string text = "nothing";
-  std::latch heard(1);
+  std::latch heard(1), recorded(2);
   const GpuBody body = [&](Context& ctx, Communicator& world, Communicator&) {
     const Buffer x = floats(ctx, {1, 2}), y = floats(ctx, {3});
     world.set_step(5);
@@ -124,6 +124,7 @@ TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
       for (int i = 0; i < kMany; ++i) world.all_reduce(x.tensor({2}), ReduceOp::max);
       if (world.rank() == 0) world.broadcast(y.tensor({1}), 0);
     });
+    recorded.arrive_and_wait();
     graph.launch();
     if (world.rank() == 1) {
       ctx.synchronize();
@@ -136,7 +137,8 @@ TEST(NcclGraph, NamesACollectiveBehindThousandsOfOthers) {
     }
     heard.count_down();
   };
-  run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(2000)});
+  // On a busy machine, the ranks can launch their graphs seconds apart.
+  run_gpu_ranks(2, body, {.collective = std::chrono::milliseconds(8000)});
   EXPECT_TRUE(text.starts_with("broadcast of 4 bytes in step 5, rank 0 of a group of 2 (device 0, ")) << text;
 }
 
