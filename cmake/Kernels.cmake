@@ -27,12 +27,16 @@ set(cpu_kernels ${tensor_sources})
 list(FILTER cpu_kernels INCLUDE REGEX "/tensor/cpu/")
 set_source_files_properties(${cpu_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
+# In a forward pass, the bits of everything but GEMMs of floating-point numbers are the same on all processors
+# (docs/decoding.md). Therefore the compiler may not fuse multiplications with additions, which only some processors
+# can. GEMMs fuse them with intrinsics.
 function(weft_tensor_library name type march)
   add_library(${name} ${type} ${tensor_sources})
   target_compile_features(${name} PUBLIC cxx_std_20)  # also for those who use the installed library
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/weft>)
   target_link_libraries(${name} PUBLIC fmt::fmt Threads::Threads PRIVATE DNNL::dnnl OpenMP::OpenMP_CXX ${CMAKE_DL_LIBS})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3> -march=${march} ${wide_vectors} -fno-math-errno -fno-trapping-math
+                         -ffp-contract=off)
 endfunction()
 
 # Each library and program uses its own copies of inline and template functions, because the copies of another level may

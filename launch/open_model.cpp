@@ -60,15 +60,43 @@ void ModelRequest::add_settings(Options& options) {
   options.add("precision", precision,
               "type of activations and weights: f32 = the same results on every processor and in exported models, up "
               "to rounding; bf16 = faster on processors with bf16 instructions; f16; auto = bf16 if every rank's "
-              "device has bf16 instructions, else f32");
+              "device has bf16 instructions, else f32; int8 = fastest on CPUs, and the same bytes on all of them");
   options.add("quiet", quiet, "print no progress");
   options.add("device", device, kDeviceSentence);
 }
 
+namespace {
+
+void require_int8(const Mesh& mesh) {
+  if (mesh.device() != Device::cpu)
+    fail(ErrorKind::usage, "--precision int8 is only for CPUs: add --device cpu, or use --precision bf16");
+  if (mesh.tp().size() > 1)
+    fail(ErrorKind::usage, "--precision int8 divides sentences among ranks, not layers: use --parallel.tp=1");
+}
+
+Precision floating(InferencePrecision p) {
+  switch (p) {
+    case InferencePrecision::bf16:
+      return Precision::bf16;
+    case InferencePrecision::f16:
+      return Precision::f16;
+    case InferencePrecision::automatic:
+      return Precision::automatic;
+    default:
+      return Precision::f32;
+  }
+}
+
+}  // namespace
+
 LoadedModel ModelRequest::load(const std::string& folder, const RunConfig& config, const Mesh& mesh) const {
   const StoredWeights weights = weights_to_use(raw_weights, folder);
+  if (precision == InferencePrecision::int8) {
+    require_int8(mesh);
+    return LoadedModel(folder, config, mesh, weights, DType::i8);
+  }
   const HalfInstructions instructions = half_instructions(mesh.device(), mesh.world());
-  const DType storage = storage_of(choose_precision(precision, instructions, /*before=*/"").precision);
+  const DType storage = storage_of(choose_precision(floating(precision), instructions, /*before=*/"").precision);
   const bool slow = (storage == DType::bf16 && !instructions.bf16) || (storage == DType::f16 && !instructions.f16);
   if (storage != DType::f32 && !quiet && mesh.world().is_main_rank())
     fmt::print(

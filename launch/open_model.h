@@ -7,6 +7,7 @@
 #include "launch/options/options.h"
 #include "parallel/communicator.h"
 #include "trainer/inference/model_loader.h"
+#include "trainer/precision.h"
 
 namespace weft {
 
@@ -34,7 +35,7 @@ struct ModelRequest {
   DeviceChoice device = DeviceChoice::automatic;
   ParallelConfig parallel;
   bool quiet = false, raw_weights = false;
-  Precision precision = Precision::f32;
+  InferencePrecision precision = InferencePrecision::f32;
 
   void add_to(Options& options);
   void add_settings(Options& options);  // only those that do not depend on the number of checkpoints and ranks

@@ -13,12 +13,15 @@
 
 namespace weft {
 
-// Tensors store values as f32, bf16 or f16 (half.h), reported sums as f64, and ids and offsets as i32.
-enum class DType : uint8_t { f32, bf16, f16, f64, i32 };
+// Tensors store values as f32, bf16 or f16 (half.h), reported sums as f64, and ids and offsets as i32. i8 is only the
+// type of packed copies of weights, counted in bytes (tensor/op/quantize.h).
+enum class DType : uint8_t { f32, bf16, f16, f64, i32, i8 };
 
-constexpr size_t size_of(DType t) { return t == DType::f64 ? 8 : t == DType::bf16 || t == DType::f16 ? 2 : 4; }
+constexpr size_t size_of(DType t) {
+  return t == DType::f64 ? 8 : t == DType::bf16 || t == DType::f16 ? 2 : t == DType::i8 ? 1 : 4;
+}
 constexpr const char* name_of(DType t) {
-  constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64", "i32"};
+  constexpr const char* kNames[] = {"f32", "bf16", "f16", "f64", "i32", "i8"};
   return kNames[static_cast<int>(t)];
 }
 

@@ -12,6 +12,17 @@
 
 namespace weft {
 
+// Precisions of commands that use a trained model. int8: weights and the activations that GEMMs read are rounded to
+// int8, and everything else is f32 (tensor/op/quantize.h).
+enum class InferencePrecision : uint8_t { automatic, f32, bf16, f16, int8 };
+constexpr EnumNames<InferencePrecision, 5> enum_names(InferencePrecision) {
+  return {{{"auto", InferencePrecision::automatic},
+           {"f32", InferencePrecision::f32},
+           {"bf16", InferencePrecision::bf16},
+           {"f16", InferencePrecision::f16},
+           {"int8", InferencePrecision::int8}}};
+}
+
 DType storage_of(Precision precision);               // REQUIRES: `precision` is not automatic
 Precision precision_named(const std::string& name);  // parses "f32", "bf16" or "f16", as in state.json
 

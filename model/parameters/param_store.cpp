@@ -7,6 +7,7 @@
 
 #include "model/parameters/memory_limit.h"
 #include "tensor/error.h"
+#include "tensor/op/quantize.h"
 
 namespace weft {
 namespace {
@@ -69,7 +70,7 @@ const Param* ParamStore::declare(ParamSpec spec) {
   if (spec.tp_dim >= 0) local[spec.tp_dim] = dim;
   Param& p = params_.emplace_back();
   p.spec = std::move(spec);
-  p.spec.trains = use_ == ParamUse::inference || p.spec.adapter || !frozen_names_.match(p.spec.name);
+  p.spec.trains = use_ != ParamUse::training || p.spec.adapter || !frozen_names_.match(p.spec.name);
   has_adapters_ = has_adapters_ || p.spec.adapter;
   p.value = p.grad = Tensor(nullptr, local, DType::f32, device_);
   p.compute = Tensor(nullptr, local, compute_, device_);
@@ -100,9 +101,9 @@ void ParamStore::use_as_matrix(const Param* p, int64_t rows) {
 void ParamStore::require_memory() const {
   const bool has_grads = use_ == ParamUse::training;
   const int64_t all = numel() + frozen_numel();
-  const int64_t copies = (mixed() ? all : 0) + packed_numel_ + (has_grads ? 0 : inference_numel());
+  const int64_t copies = (mixed() ? all : 0) + packed_numel_;
   const size_t bytes = static_cast<size_t>(all + (has_grads ? numel() : 0)) * sizeof(float) +
-                       static_cast<size_t>(copies) * size_of(compute_);
+                       static_cast<size_t>(copies) * size_of(compute_) + (has_grads ? 0 : inference_bytes());
   const size_t limit = memory_limit();
   const auto gib = [](size_t n) { return static_cast<double>(n) / (size_t{1} << 30); };
   if (device_ == Device::cpu && bytes > limit)
@@ -133,7 +134,7 @@ void ParamStore::lay_out(int shards) {
 void ParamStore::allocate(int shards) {
   require_memory();
   make_buffers(shards);
-  if (use_ == ParamUse::inference) add_inference_copies();
+  if (use_ != ParamUse::training) add_inference_copies();
 }
 
 void ParamStore::plan(int shards) {
@@ -194,10 +195,10 @@ int64_t ParamStore::inference_numel() const {
 
 int64_t ParamStore::inference_numel_of(const Param& p) const {
   const Tensor& w = p.weight.matrix;
-  return w.empty() ? 0 : ops::inference_numel(device_, compute_, w.cols(), w.rows());
+  return w.empty() ? 0 : ops::inference_numel(device_, copy_type(), w.cols(), w.rows());
 }
 
-size_t ParamStore::inference_bytes() const { return static_cast<size_t>(inference_numel()) * size_of(compute_); }
+size_t ParamStore::inference_bytes() const { return static_cast<size_t>(inference_numel()) * size_of(copy_type()); }
 
 void ParamStore::reserve_inference_copies() { inference_ = buffer_of(inference_bytes()); }
 
@@ -206,7 +207,7 @@ void ParamStore::add_inference_copies() {
   int64_t at = 0;
   for (Param& p : params_) {
     const int64_t n = inference_numel_of(p);
-    if (n > 0) p.weight.inference = inference_.tensor({n}, compute_, static_cast<size_t>(at) * size_of(compute_));
+    if (n > 0) p.weight.inference = inference_.tensor({n}, copy_type(), static_cast<size_t>(at) * size_of(copy_type()));
     at += n;
   }
 }
@@ -240,7 +241,18 @@ void ParamStore::initialize(Context& ctx, uint64_t seed) {
   round_values(ctx);
 }
 
-void ParamStore::round_values(Context& ctx) const { round_values(ctx, value_buffer()); }
+void ParamStore::round_values(Context& ctx) const {
+  if (use_ == ParamUse::int8_inference) round_to_int8();
+  round_values(ctx, value_buffer());
+}
+
+void ParamStore::round_to_int8() const {
+  for (const Param& p : params_) {
+    if (!p.spec.matrix) continue;
+    const int64_t cols = p.spec.shape[p.spec.shape.rank() - 1];
+    round_rows_to_int8(p.value.ptr<float>(), p.numel() / cols, cols);
+  }
+}
 
 void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {
   if (mixed()) {

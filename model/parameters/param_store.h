@@ -102,7 +102,9 @@ struct ParamBuffer {
 };
 
 // inference: no gradients and shards, but inference copies from allocate() on.
-enum class ParamUse : uint8_t { training, inference };
+// int8_inference: the same with copies in int8. round_values() also rounds the f32 values of all matrices in the same
+// way, so that look-ups and GEMMs read the same numbers. REQUIRES: f32, a CPU, and no tensor parallelism.
+enum class ParamUse : uint8_t { training, inference, int8_inference };
 
 struct ParamBytes {  // bytes of a store
   size_t values = 0, gradients = 0;
@@ -193,8 +195,10 @@ class ParamStore {
   Tensor grad_of(const Param& p) const;
   void cast_frozen(Context& ctx) const;
   void name_packed();
+  DType copy_type() const { return use_ == ParamUse::int8_inference ? DType::i8 : compute_; }  // of inference copies
   int64_t inference_numel() const;
   int64_t inference_numel_of(const Param& p) const;
+  void round_to_int8() const;
 
   int tp_rank_, tp_size_;
   DType compute_;

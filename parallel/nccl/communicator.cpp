@@ -23,9 +23,11 @@ ncclDataType_t nccl_type(DType dtype) {
     case DType::f64:
       return ncclFloat64;
     case DType::i32:
+      return ncclInt32;
+    case DType::i8:
       break;
   }
-  return ncclInt32;
+  fail(ErrorKind::internal, "packed weights are not communicated");
 }
 
 void check_tensor(const Tensor& x, Device device) {

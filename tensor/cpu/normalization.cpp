@@ -32,6 +32,7 @@ void with_flags(const F& f, bool flag, Rest... rest) {
 }
 
 // Sums f(column) in interleaved partial sums, because each addition to a single sum would wait for the previous one.
+// The order does not depend on the length of the processor's vectors.
 template <typename F>
 float sum_over(int64_t cols, const F& f) {
   constexpr int64_t kSums = 64;
@@ -43,10 +44,9 @@ float sum_over(int64_t cols, const F& f) {
   }
 #pragma omp simd
   for (int64_t i = 0; i < cols - whole; ++i) sums[i] += f(whole + i);
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < kSums; ++i) sum += sums[i];
-  return sum;
+  for (int64_t distance = kSums / 2; distance > 0; distance /= 2)
+    for (int64_t i = 0; i < distance; ++i) sums[i] += sums[i + distance];
+  return sums[0];
 }
 
 // Computes y = norm(x) of row r, for NormForward and ResidualNormForward.

@@ -79,6 +79,8 @@ void sum_in_order(DType dtype, std::span<const void* const> parts, int64_t count
       return add<double>(parts, count, out);
     case DType::i32:
       return add<int32_t>(parts, count, out);
+    case DType::i8:
+      fail(ErrorKind::internal, "packed weights are not summed");
   }
 }
 
@@ -92,6 +94,7 @@ void max_in_order(DType dtype, std::span<const void* const> parts, int64_t count
       return max<int32_t>(parts, count, out);
     case DType::bf16:
     case DType::f16:
+    case DType::i8:
       fail(ErrorKind::internal, "a maximum over ranks supports only f32, f64 and i32");
   }
 }

@@ -97,6 +97,8 @@ class Checker {
         return DType::i32;
       case OperandType::T_or_f32:
         return t.dtype == DType::f32 ? DType::f32 : storage_;
+      case OperandType::T_or_i8:
+        return t.dtype == DType::i8 && storage_ == DType::f32 ? DType::i8 : storage_;
       default:
         return storage_;
     }
@@ -157,7 +159,7 @@ void check_more(const Checker& c, const Gemm& a) {
   c.require(packed.empty() || packed.numel() == packed_numel(packed.device, c.storage(), k, n),
             "the packed weight has the wrong shape");
   c.require(!a.trans_b || a.b.inference.empty() ||
-                a.b.inference.numel() == inference_numel(a.b.inference.device, c.storage(), k, n),
+                a.b.inference.numel() == inference_numel(a.b.inference.device, a.b.inference.dtype, k, n),
             "the weight's copy for inference has the wrong shape");
   const Epilogue& e = a.epilogue;
   if (e.kind != Kind::none) {
@@ -182,7 +184,7 @@ void check_more(const Checker& c, const PackWeight& a) {
     c.require(packed.empty() || packed.numel() == numel, "a packed weight does not have packed_numel() elements");
   }
   c.require(a.weight.inference.empty() ||
-                a.weight.inference.numel() == inference_numel(w.device, c.storage(), w.cols(), w.rows()),
+                a.weight.inference.numel() == inference_numel(w.device, a.weight.inference.dtype, w.cols(), w.rows()),
             "a weight's copy for inference does not have inference_numel() elements");
 }
 

@@ -19,7 +19,7 @@
 
 namespace weft {
 
-enum class OperandType : uint8_t { T, T_or_f32, any_storage, f32, f64, i32 };
+enum class OperandType : uint8_t { T, T_or_f32, T_or_i8, any_storage, f32, f64, i32 };
 
 namespace ops {
 
@@ -44,7 +44,7 @@ void operands(auto& v, const Gemm& a) {
   v.in("bias?", a.bias, "N", f32);
   v.in("rounded_bias?", a.rounded_bias, "N", T, /*rows=*/0);
   v.add("d_bias?", a.d_bias, "M", f32);
-  if (a.trans_b && !a.b.inference.empty()) v.in("b's copy for inference", a.b.inference, "I", T, /*rows=*/0);
+  if (a.trans_b && !a.b.inference.empty()) v.in("b's copy for inference", a.b.inference, "I", T_or_i8, /*rows=*/0);
   if (!a.b.packed(a.trans_b).empty()) v.in("b's packed form", a.b.packed(a.trans_b), "P", T, /*rows=*/0);
   if (a.epilogue.kind == Epilogue::Kind::activate) v.out("epilogue.saved?", a.epilogue.saved, "*", any_storage);
   if (a.epilogue.kind == Epilogue::Kind::differentiate) v.in("epilogue.saved", a.epilogue.saved, "*", any_storage);
@@ -54,7 +54,7 @@ void operands(auto& v, const PackWeight& a) {
   v.in("weight", a.weight.matrix, "NK");
   v.out("packed_forward?", a.weight.packed_forward, "F");
   v.out("packed_backward?", a.weight.packed_backward, "B");
-  v.out("inference?", a.weight.inference, "I");
+  v.out("inference?", a.weight.inference, "I", T_or_i8);
 }
 
 void operands(auto& v, const ColumnSum& a) {

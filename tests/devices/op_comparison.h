@@ -31,6 +31,8 @@ inline double element(const Tensor& t, const std::byte* bytes, size_t i) {
       return read(double());
     case DType::i32:
       return read(int32_t());
+    case DType::i8:
+      return read(int8_t());
   }
   return std::numeric_limits<double>::quiet_NaN();
 }

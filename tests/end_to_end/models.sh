@@ -77,6 +77,20 @@ sampling() {  # after translating
   refused 'leave out --nbest, --samples and --alignment' --samples 2 --documents 100
 }
 
+in_int8() {  # after translating; on any processor, ranks and threads
+  translate --precision int8 --json <lines >int8
+  check "int8 rounds" differ int8 <(translate --json <lines)
+  local hidden
+  for hidden in -AVX512F -AVX512F,-AVX2; do
+    GLIBC_TUNABLES=glibc.cpu.hwcaps=$hidden translate --precision int8 --json <lines >out
+    check "int8 gives the same bytes without the instructions $hidden" same int8 out
+  done
+  expect 0 mpi 2 "$weft" translate --quiet --checkpoint whole --precision int8 --json <lines
+  check "and on two ranks" same int8 out
+  expect 2 mpi 2 "$weft" translate --quiet --checkpoint whole --precision int8 --parallel.tp=2 <lines
+  check "it is refused where ranks divide layers" has err '--precision int8 divides sentences among ranks, not layers: use --parallel.tp=1'
+}
+
 pipes() {  # after translating
   local answer input
   for command in translate 'launch -n 2 translate' 'translate --json'; do

@@ -97,7 +97,7 @@ TEST_P(WholeModel, HasTheDefinitionsLossAndGradients) {
         // RMSNorm of one number is its sign; its gradient is only the f32 rounding error of 1 - 1.
         if (config.norm_kind == NormKind::rms && config.width == 1) continue;
         // A seed without nearly constant rows, for which norms would amplify f32 rounding.
-        check_model(config, layout, /*seed=*/4, /*smoothing=*/rate == 0 ? 0.1 : 0);
+        check_model(config, layout, /*seed=*/10, /*smoothing=*/rate == 0 ? 0.1 : 0);
       }
     }
   }

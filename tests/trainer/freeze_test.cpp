@@ -50,9 +50,10 @@ class Freeze : public ::testing::TestWithParam<Freezing> {
 INSTANTIATE_TEST_SUITE_P(
     Training, Freeze,
     ::testing::Values(
-        Freezing{"tables", "embedding.*", OptimizerKind::adam, Precision::f32, 1, 1, 0, false},
+        // Lion's step is a sign, which the rounding of another grid may change: it resumes on the same grid.
+        Freezing{"tables", "embedding.*", OptimizerKind::lion, Precision::f32, 1, 1, 0, false},
         Freezing{"encoder", "encoder.*", OptimizerKind::muon, Precision::bf16, 2, 2, 0, false},
-        Freezing{"norms", "*.norm.*", OptimizerKind::lion, Precision::f32, 1, 2, 0, true},
+        Freezing{"norms", "*.norm.*", OptimizerKind::adam, Precision::f32, 1, 2, 0, true},
         Freezing{"shards", "embedding.*,decoder.0.*", OptimizerKind::adam, Precision::bf16, 2, 2, 1, false},
         Freezing{"means", "encoder.*,*.bias", OptimizerKind::schedule_free, Precision::f32, 2, 1, 1, false}),
     [](const auto& info) { return info.param.name; });

@@ -52,7 +52,9 @@ LoadedModel::LoadedModel(const std::string& folder, const RunConfig& config, con
   const ErrorFrame frame(fmt::format("while opening the checkpoint {}", folder_));
   all_or_none(mesh.world(), [&] { open(); });
   replica_ = all_or_none(mesh.world(), [&] {
-    return std::make_unique<Replica>(config_, mesh, compute, kNumPositions, ParamUse::inference);
+    const bool is_int8 = compute == DType::i8;
+    return std::make_unique<Replica>(config_, mesh, is_int8 ? DType::f32 : compute, kNumPositions,
+                                     is_int8 ? ParamUse::int8_inference : ParamUse::inference);
   });
   all_or_none(mesh.world(), [&] {
     const ParamStore& params = replica_->params();

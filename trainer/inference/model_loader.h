@@ -22,8 +22,9 @@ Tokenizers load_tokenizers(const std::string& folder);
 
 class LoadedModel {
  public:
-  // `folder` is a result of resolve_checkpoint(). `compute` is the storage type of activations and weights. REQUIRES:
-  // `config` is the configuration saved in the folder, with `parallel` resolved for the mesh.
+  // `folder` is a result of resolve_checkpoint(). `compute` is the storage type of activations and weights, or i8
+  // (ParamUse::int8_inference). REQUIRES: `config` is the configuration saved in the folder, with `parallel` resolved
+  // for the mesh.
   LoadedModel(const std::string& folder, const RunConfig& config, const Mesh& mesh,
               StoredWeights weights = StoredWeights::evaluation, DType compute = DType::f32);
 

@@ -64,11 +64,7 @@ void forward_group(const ops::AttentionForward& a, HeadGroup heads, Rows q, Rows
 template <typename T>
 Vec scores_of(const T* query, const T* key, int64_t stride, int64_t count, int64_t size) {
   Vec lanes[kLanes] = {};
-  for (int64_t c = 0; c < size; c += kLanes) {
-    const int64_t width = std::min(kLanes, size - c);
-    const Vec q = load(query + c, width);
-    for (int64_t i = 0; i < count; ++i) lanes[i] += q * load(key + i * stride + c, width);
-  }
+  for (int64_t i = 0; i < count; ++i) lanes[i] = products_of(query, key + i * stride, size).pairs();
   transpose_block(lanes);
   for (int64_t distance = kLanes / 2; distance > 0; distance /= 2)
     for (int64_t i = 0; i < distance; ++i) lanes[i] += lanes[i + distance];

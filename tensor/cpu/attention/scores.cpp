@@ -25,18 +25,14 @@ Vec exp_of_lanes(Vec x) {
   return y;
 }
 
-// Reduces all lanes to one value, in pairs.
-template <typename F>
-float reduce_lanes(Vec v, const F& f) {
+Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+
+float largest_lane(Vec v) {
 #pragma GCC unroll 4
   for (int32_t distance = kLanes / 2; distance > 0; distance /= 2)
-    v = f(v, __builtin_shuffle(v, kLaneNumbers ^ distance));
+    v = larger(v, __builtin_shuffle(v, kLaneNumbers ^ distance));
   return v[0];
 }
-float sum_of_lanes(Vec v) {
-  return reduce_lanes(v, [](Vec a, Vec b) { return a + b; });
-}
-Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 
 // Returns a vector of scaled scores, with minus infinity in the lanes past `visible`.
 Vec masked_scores(const float* scores, int64_t visible, float scale) {
@@ -61,34 +57,25 @@ struct SoftmaxSums {
 };
 
 SoftmaxSums softmax_row(float* scores, int64_t visible, float scale, const float* factors) {
-  Vec largest = Vec{} - std::numeric_limits<float>::infinity(), sums = {};
+  Vec largest = Vec{} - std::numeric_limits<float>::infinity();
   for (int64_t c = 0; c < visible; c += kLanes) {
     const Vec s = masked_scores(scores + c, visible - c, scale);
     largest = larger(s, largest);
     store(s, scores + c);
   }
-  const float max = reduce_lanes(largest, larger);
+  const float max = largest_lane(largest);
+  PartialSums sums;
   for (int64_t c = 0; c < visible; c += kLanes) {
     const Vec exponentials = exp_of_lanes(load(scores + c) - max);
-    sums += exponentials;
+    sums.vecs[c / kLanes % kPartialVecs] += exponentials;
     store(exponentials, scores + c);
   }
-  const float sum = sum_of_lanes(sums), inverse = 1.0f / sum;
+  const float sum = sums.sum(), inverse = 1.0f / sum;
   for (int64_t c = 0; c < visible; c += kLanes) {
     const Vec p = inverse * load(scores + c);
     store(factors ? p * load(factors + c) : p, scores + c);
   }
   return {max, sum};
-}
-
-template <typename T>
-float dot(const T* a, const T* b, int64_t count) {
-  Vec sums = {};
-  for (int64_t c = 0; c < count; c += kLanes) {
-    const int64_t width = std::min(kLanes, count - c);
-    sums += load(a + c, width) * load(b + c, width);
-  }
-  return sum_of_lanes(sums);
 }
 
 void fill_up(float* row, int64_t visible, int64_t padded) {
@@ -122,10 +109,11 @@ void score_gradients(const ops::AttentionBackward& a, const QueryTile& tile, con
   float *p = scores.data, *d_p = d_scores.data;
   for (int64_t i = 0; i < tile.count; ++i, p += ld, d_p += ld, factors += ld) {
     const int64_t visible = tile.visible(i), row = tile.row(i);
-    const float lse = *at(a.lse, tile.head, row), delta = for_storage(a.y.dtype, [&](auto zero) {
-                                                    using T = decltype(zero);
-                                                    return dot(at<T>(a.d_y, row, col), at<T>(a.y, row, col), size);
-                                                  });
+    const float lse = *at(a.lse, tile.head, row),
+                delta = for_storage(a.y.dtype, [&](auto zero) {
+                  using T = decltype(zero);
+                  return products_of(at<T>(a.d_y, row, col), at<T>(a.y, row, col), size).sum();
+                });
     for (int64_t c = 0; c < visible; c += kLanes) {
       const Vec probabilities = exp_of_lanes(masked_scores(p + c, visible - c, a.scale) - lse);
       const Vec kept = dropping ? load(factors + c) : Vec{} + 1.0f;

@@ -7,20 +7,12 @@ namespace weft::cpu {
 namespace {
 
 template <typename T>
-float dot(const T* a, const T* b, int64_t count) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += to_float(a[i]) * to_float(b[i]);
-  return sum;
-}
-
-template <typename T>
 void add_head(const ops::AttentionWeights& a, int64_t head, Rows q, Rows k) {
   const int64_t size = a.q.cols() / a.heads, col = head * size, k_col = head / group_size(a) * size;
   for (int64_t i = q.begin; i < q.end; ++i) {
     const float lse = *at(a.lse, head, i);
     for (int64_t j = k.begin; j < k.end; ++j) {
-      const float score = a.scale * dot(at<T>(a.q, i, col), at<T>(a.k, j, k_col), size);
+      const float score = a.scale * products_of(at<T>(a.q, i, col), at<T>(a.k, j, k_col), size).sum();
       *at(a.y, i, j - k.begin) += a.factor * exp_of(score - lse);
     }
   }

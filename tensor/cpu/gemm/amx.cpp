@@ -43,6 +43,18 @@ bool has_amx() {
   return has;
 }
 
+bool has_amx_int8() {
+  constexpr unsigned kTileInt8 = 1u << 25;  // leaf 7, edx
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return has_amx() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kTileInt8) != 0;
+}
+
+bool has_avx_vnni() {
+  constexpr unsigned kAvxVnni = 1u << 4;  // leaf 7.1, eax
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & kAvxVnni) != 0;
+}
+
 TileConfig::TileConfig(bool wanted) : wanted_(wanted) {
   if (wanted) asm volatile("ldtilecfg %0" ::"m"(kFullTiles));
 }
@@ -53,6 +65,8 @@ TileConfig::~TileConfig() {
 #else
 
 bool has_amx() { return false; }
+bool has_amx_int8() { return false; }
+bool has_avx_vnni() { return false; }
 
 TileConfig::TileConfig(bool wanted) : wanted_(wanted) {}
 TileConfig::~TileConfig() = default;

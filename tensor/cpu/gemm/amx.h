@@ -12,6 +12,8 @@ namespace weft::cpu {
 
 // Returns true if the processor has bf16 tiles and the operating system lets this process use them.
 bool has_amx();
+bool has_amx_int8();  // int8 tiles as well
+bool has_avx_vnni();  // vpdpbusd on vectors of 32 bytes
 
 // If `wanted`, configures this thread's tiles with their full shape; the destructor releases the tiles, which keeps
 // thread switches cheap. REQUIRES: has_amx() if `wanted`.
@@ -53,6 +55,13 @@ inline void tile_zero() {
 template <int kSum, int kA, int kB>
 inline void tile_multiply_add() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));
+}
+
+// Computes sum += a b in 32-bit integers. `a` has 16 rows of 64 consecutive unsigned bytes. Row j of `b` contains rows
+// 4j to 4j + 3 of a matrix of signed bytes, in groups of four.
+template <int kSum, int kA, int kB>
+inline void tile_multiply_add_bytes() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kA), "i"(kB));
 }
 
 #endif

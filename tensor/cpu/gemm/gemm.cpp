@@ -11,6 +11,7 @@
 #include <dnnl.hpp>
 #include <map>
 
+#include "tensor/cpu/gemm/gemm_int8.h"
 #include "tensor/cpu/gemm/gemm_tiles.h"
 #include "tensor/cpu/gemm/gemm_weights.h"
 #include "tensor/cpu/runtime.h"
@@ -177,10 +178,22 @@ ops::Gemm widened(Runtime& run, const ops::Gemm& a) {
   return product;
 }
 
+bool uses_packed_weight(const ops::Gemm& a) {
+  return a.trans_b && !a.trans_a && !a.accumulate && !a.b.inference.empty();
+}
+
+void reserve_int8(Runtime& run, const ops::Gemm& a) {
+  run.reserve(Runtime::kProduct, int8_scratch_bytes(int8_kernels().front(), a));
+}
+
 // Computes op(a) op(b) + bias + c, for any storage type.
 void multiply_stored(Context& ctx, const ops::Gemm& a) {
-  if (uses_packed_weight(a)) return multiply_by_weight(a);
   Runtime& run = runtime(ctx);
+  if (uses_packed_weight(a) && a.b.inference.dtype == DType::i8) {
+    reserve_int8(run, a);
+    return gemm_int8(int8_kernels().front(), a, run.data(Runtime::kProduct));
+  }
+  if (uses_packed_weight(a)) return multiply_by_weight(a);
   // Small GEMMs use tiles as well, because the bits of a row must not depend on the number of rows.
   if (run.tiles_for(a.a.dtype)) {
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(a));
@@ -212,7 +225,7 @@ void measure(Context& ctx, const ops::Gemm& a) {
   if (a.c.numel() == 0) return;
   Runtime& run = runtime(ctx);
   const ops::Gemm product = before_epilogue(a);
-  if (uses_packed_weight(a)) return;
+  if (uses_packed_weight(a)) return a.b.inference.dtype == DType::i8 ? reserve_int8(run, product) : void();
   if (run.tiles_for(a.a.dtype))
     run.reserve(Runtime::kProduct, gemm_tiles_scratch(product));
   else
@@ -245,9 +258,16 @@ int64_t packed_numel(DType storage, int64_t k, int64_t n) {
   return storage == DType::bf16 && has_gemm_tiles() ? packed_tiles_numel(k, n) : 0;
 }
 
+int64_t inference_numel(DType storage, int64_t k, int64_t n) {
+  return storage == DType::i8 ? int8_copy_bytes(int8_kernels().front(), k, n) : weight_copy_numel(storage, k, n);
+}
+
 void pack_weight(Context&, const ops::PackWeight& a) {
   pack_weight_tiles(a.weight);
-  pack_for_inference(a.weight);
+  const Tensor& copy = a.weight.inference;
+  if (copy.empty()) return;
+  copy.dtype == DType::i8 ? pack_int8(int8_kernels().front(), a.weight.matrix, copy.data)
+                          : pack_for_inference(a.weight);
 }
 
 }  // namespace weft::cpu

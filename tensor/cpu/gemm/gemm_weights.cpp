@@ -57,7 +57,7 @@ void pack(const Tensor& w, T* to) {
 // Computes sums[kRows][kVecs] = a [kRows, k] times a panel.
 template <int kRows, int kVecs>
 inline void multiply_panel(int64_t k, const float* a, int64_t stride, const float* panel, float* sums) {
-  small_gemm_block<kRows, kVecs, false>(k, {a, stride}, {panel, kVecs * kLanes}, {sums, kVecs * kLanes}, kLanes);
+  small_gemm_block<kRows, kVecs, true, false>(k, {a, stride}, {panel, kVecs * kLanes}, {sums, kVecs * kLanes}, kLanes);
 }
 
 #if defined(__AVX512BW__)
@@ -155,19 +155,14 @@ void multiply(const ops::Gemm& a) {
 
 }  // namespace
 
-int64_t inference_numel(DType storage, int64_t k, int64_t n) {
+int64_t weight_copy_numel(DType storage, int64_t k, int64_t n) {
   const bool has_product = storage == DType::f32 || (storage == DType::bf16 && multiplies_halves() && k % 2 == 0);
   return has_product ? k * round_up_to_lanes(n) : 0;
 }
 
 void pack_for_inference(const ops::Weight& weight) {
   const Tensor &w = weight.matrix, &packed = weight.inference;
-  if (packed.empty()) return;
   w.dtype == DType::bf16 ? pack(w, packed.ptr<BFloat16>()) : pack(w, packed.ptr<float>());
-}
-
-bool uses_packed_weight(const ops::Gemm& a) {
-  return a.trans_b && !a.trans_a && !a.accumulate && !a.b.inference.empty();
 }
 
 void multiply_by_weight(const ops::Gemm& a) {
@@ -185,9 +180,8 @@ void multiply_by_weight(const ops::Gemm& a) {
 
 namespace weft::cpu {
 
-int64_t inference_numel(DType, int64_t, int64_t) { return 0; }
+int64_t weight_copy_numel(DType, int64_t, int64_t) { return 0; }
 void pack_for_inference(const ops::Weight&) {}
-bool uses_packed_weight(const ops::Gemm&) { return false; }
 void multiply_by_weight(const ops::Gemm&) { assert(false); }
 
 }  // namespace weft::cpu

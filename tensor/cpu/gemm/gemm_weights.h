@@ -11,10 +11,9 @@
 namespace weft::cpu {
 
 // Returns the number of elements of the packed weight, or 0 if it would not make GEMMs faster on this processor.
-int64_t inference_numel(DType storage, int64_t k, int64_t n);
+int64_t weight_copy_numel(DType storage, int64_t k, int64_t n);
 void pack_for_inference(const ops::Weight& weight);
 
-bool uses_packed_weight(const ops::Gemm& a);  // true if a.b.inference is not empty and `a` computes c = x W^T
-void multiply_by_weight(const ops::Gemm& a);  // without the epilogue
+void multiply_by_weight(const ops::Gemm& a);  // c = x W^T with a.b.inference, without the epilogue
 
 }  // namespace weft::cpu

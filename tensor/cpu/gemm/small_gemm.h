@@ -1,7 +1,12 @@
 // tensor/cpu/gemm/small_gemm.h: computes matmuls of small matrices for attention, without setup cost.
 //
-// Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be copied.
+// Vectors run along the columns of b and c. Elements of `a` are broadcast, so a transposed `a` need not be copied. An
+// element of c is summed over the inner dimension in order, and unless kFused, its bits are the same on all processors.
 #pragma once
+
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -26,6 +31,10 @@ typedef float UnalignedVec __attribute__((vector_size(kLanes * sizeof(float)), a
 
 typedef uint16_t Halves __attribute__((vector_size(kLanes * sizeof(uint16_t)), aligned(2), may_alias));
 typedef uint32_t Words32 __attribute__((vector_size(kLanes * sizeof(uint32_t))));
+
+// Sums of a row have this many partial sums on every processor, which are added in pairs at the end, so that their bits
+// do not depend on kLanes. Column c counts to partial sum c % kPartialSums.
+inline constexpr int64_t kPartialSums = 16, kPartialVecs = kPartialSums / kLanes;
 
 constexpr int64_t round_up_to_lanes(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
@@ -56,6 +65,47 @@ inline void store(const Vec& v, float* to, int64_t count = kLanes) {
   }
 }
 
+struct PartialSums {
+  Vec vecs[kPartialVecs] = {};
+  Vec pairs() const {  // kLanes sums, of which lane i and lane i + kLanes / 2 are to be added next
+    Vec v[kPartialVecs];
+    for (int64_t i = 0; i < kPartialVecs; ++i) v[i] = vecs[i];
+    for (int64_t distance = kPartialVecs / 2; distance > 0; distance /= 2)
+      for (int64_t i = 0; i < distance; ++i) v[i] += v[i + distance];
+    return v[0];
+  }
+  float sum() const {
+    float lanes[kLanes];
+    store(pairs(), lanes);
+    for (int64_t distance = kLanes / 2; distance > 0; distance /= 2)
+      for (int64_t i = 0; i < distance; ++i) lanes[i] += lanes[i + distance];
+    return lanes[0];
+  }
+};
+
+// Returns the partial sums of a * b.
+template <typename T>
+inline PartialSums products_of(const T* a, const T* b, int64_t count) {
+  PartialSums sums;
+  int64_t c = 0;
+  for (; c + kPartialSums <= count; c += kPartialSums)
+    for (int64_t v = 0; v < kPartialVecs; ++v) sums.vecs[v] += load(a + c + v * kLanes) * load(b + c + v * kLanes);
+  for (int64_t v = 0; c < count; ++v, c += kLanes)
+    sums.vecs[v] += load(a + c, std::min(kLanes, count - c)) * load(b + c, std::min(kLanes, count - c));
+  return sums;
+}
+
+// Returns sum + a * b, rounded once if kFused and the processor can, else twice.
+template <bool kFused>
+inline Vec add_product(Vec sum, float a, Vec b) {
+#if defined(__AVX512F__)
+  if constexpr (kFused) return _mm512_fmadd_ps(_mm512_set1_ps(a), b, sum);
+#elif defined(__FMA__)
+  if constexpr (kFused) return _mm256_fmadd_ps(_mm256_set1_ps(a), b, sum);
+#endif
+  return sum + a * b;
+}
+
 template <bool kTransposed>
 struct SmallA {  // [m, k], or [k, m] in memory; two types, because loops compiled for each are faster
   const float* data;
@@ -75,7 +125,7 @@ struct SmallC {  // destination of a product; if `accumulate`, the product is ad
 };
 
 // Computes one block of kRows rows and kVecs vectors of c. The last vector is `tail` columns wide in c.
-template <int kRows, int kVecs, bool kTransposed>
+template <int kRows, int kVecs, bool kFused, bool kTransposed>
 inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c, int64_t tail) {
   Vec sums[kRows][kVecs] = {};
   for (int64_t j = 0; j < k; ++j) {
@@ -83,7 +133,7 @@ inline void small_gemm_block(int64_t k, SmallA<kTransposed> a, SmallB b, SmallC 
     for (int v = 0; v < kVecs; ++v) row[v] = load(b.data + j * b.ld + v * kLanes);
     for (int i = 0; i < kRows; ++i) {
       const float factor = a(i, j);
-      for (int v = 0; v < kVecs; ++v) sums[i][v] += factor * row[v];
+      for (int v = 0; v < kVecs; ++v) sums[i][v] = add_product<kFused>(sums[i][v], factor, row[v]);
     }
   }
   for (int i = 0; i < kRows; ++i) {
@@ -100,21 +150,21 @@ template <int kVecs, bool kTransposed>
 inline void small_gemm_rows(int64_t rows, int64_t k, SmallA<kTransposed> a, SmallB b, SmallC c, int64_t tail) {
   switch (rows) {
     case 8:
-      return small_gemm_block<8, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<8, kVecs, false>(k, a, b, c, tail);
     case 7:
-      return small_gemm_block<7, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<7, kVecs, false>(k, a, b, c, tail);
     case 6:
-      return small_gemm_block<6, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<6, kVecs, false>(k, a, b, c, tail);
     case 5:
-      return small_gemm_block<5, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<5, kVecs, false>(k, a, b, c, tail);
     case 4:
-      return small_gemm_block<4, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<4, kVecs, false>(k, a, b, c, tail);
     case 3:
-      return small_gemm_block<3, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<3, kVecs, false>(k, a, b, c, tail);
     case 2:
-      return small_gemm_block<2, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<2, kVecs, false>(k, a, b, c, tail);
     default:
-      return small_gemm_block<1, kVecs>(k, a, b, c, tail);
+      return small_gemm_block<1, kVecs, false>(k, a, b, c, tail);
   }
 }
 

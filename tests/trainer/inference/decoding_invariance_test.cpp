@@ -136,6 +136,8 @@ class DecodingInvariance : public ::testing::Test {
     }
   }
 
+  static void expect_invariance(DType compute, ParamUse use);
+
   static TemporaryFolder* folder_;
   static Tokenizer* tokenizer_;
   static Values* trained_;
@@ -207,24 +209,25 @@ TEST_F(DecodingInvariance, HoldsOnEveryNumberOfDataParallelRanksAndThreads) {
   });
 }
 
-TEST_F(DecodingInvariance, HoldsForInferenceInEveryPrecision) {
-  for_each_way_to_search([](const DecodeConfig& config) {
+void DecodingInvariance::expect_invariance(DType compute, ParamUse use) {
+  for_each_way_to_search([&](const DecodeConfig& config) {
     const std::vector<Tokens> sources = sentences();
-    for (const DType compute : {DType::f32, DType::bf16}) {
-      SCOPED_TRACE(name_of(compute));
-      const auto found = [&](const std::vector<Tokens>& some, Way way) {
-        way.compute = compute, way.use = ParamUse::inference;
-        return translate(some, config, way);
-      };
-      const std::vector<NBest> all = found(sources, {});
-      expect_same_bits(found(sources, {.batch = 3}), all);
-      expect_same_bits(found(sources, {.dp = 2}), all);
-      expect_same_bits(found(sources, {.threads = 2}), all);
-      for (size_t i = 0; i + 1 < sources.size(); i += 13)
-        expect_same_bits(found({sources[i + 1], sources[i]}, {}), {all[i + 1], all[i]});
-    }
+    const auto found = [&](const std::vector<Tokens>& some, Way way) {
+      way.compute = compute, way.use = use;
+      return translate(some, config, way);
+    };
+    const std::vector<NBest> all = found(sources, {});
+    expect_same_bits(found(sources, {.batch = 3}), all);
+    expect_same_bits(found(sources, {.dp = 2}), all);
+    expect_same_bits(found(sources, {.threads = 2}), all);
+    for (size_t i = 0; i + 1 < sources.size(); i += 13)
+      expect_same_bits(found({sources[i + 1], sources[i]}, {}), {all[i + 1], all[i]});
   });
 }
+
+TEST_F(DecodingInvariance, HoldsForInferenceInF32) { expect_invariance(DType::f32, ParamUse::inference); }
+TEST_F(DecodingInvariance, HoldsForInferenceInBf16) { expect_invariance(DType::bf16, ParamUse::inference); }
+TEST_F(DecodingInvariance, HoldsForInferenceInInt8) { expect_invariance(DType::f32, ParamUse::int8_inference); }
 
 // The model is wide, because oneDNN adds a product of few terms in the same order as the copies do.
 TEST_F(DecodingInvariance, HoldsBetweenInferenceAndValidationInEveryPrecision) {
