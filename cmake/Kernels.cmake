@@ -28,7 +28,7 @@ list(FILTER cpu_kernels INCLUDE REGEX "/tensor/cpu/")
 set_source_files_properties(${cpu_kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # In a forward pass, the bits of everything but GEMMs of floating-point numbers are the same on all processors
-# (docs/decoding.md). Therefore the compiler may not fuse multiplications with additions, which only some processors
+# (docs/hardware/precision.md). Therefore the compiler may not fuse multiplications with additions, which only some processors
 # can. GEMMs fuse them with intrinsics.
 function(weft_tensor_library name type march)
   add_library(${name} ${type} ${tensor_sources})

@@ -249,7 +249,8 @@ void ParamStore::round_values(Context& ctx) const {
 void ParamStore::round_to_int8() const {
   for (const Param& p : params_) {
     if (!p.spec.matrix) continue;
-    const int64_t cols = p.spec.shape[p.spec.shape.rank() - 1];
+    const Tensor& w = p.weight.matrix;  // empty if the parameter is only looked up
+    const int64_t cols = w.empty() ? p.spec.shape[p.spec.shape.rank() - 1] : w.cols();
     round_rows_to_int8(p.value.ptr<float>(), p.numel() / cols, cols);
   }
 }

@@ -24,9 +24,8 @@ float quantize_row(const float* row, int64_t count, int8_t* q) {
   constexpr uint32_t kDropped = 0x7F;  // the low bits, which are rounded away
   const float largest = largest_magnitude(row, count);
   const bool is_finite = largest <= std::numeric_limits<float>::max();
-  float scale = 0;
-  if (is_finite && largest >= kLeastInt8Row)
-    scale = float_from_bits((bits_from_float(largest / kInt8Max) + kDropped / 2 + 1) & ~kDropped);
+  const float rounded = float_from_bits((bits_from_float(largest / kInt8Max) + kDropped / 2 + 1) & ~kDropped);
+  const float scale = is_finite && rounded * kInt8Max >= kLeastInt8Row ? rounded : 0.0f;
   for (int64_t c = 0; c < count; ++c) q[c] = scale > 0 ? static_cast<int8_t>(std::lrint(row[c] / scale)) : int8_t{0};
   return is_finite ? scale : std::numeric_limits<float>::quiet_NaN();
 }

@@ -10,7 +10,7 @@
 namespace weft {
 
 inline constexpr int kInt8Max = 127;
-inline constexpr float kLeastInt8Row = 1e-30f;  // a row whose absolute values are all below becomes 0
+inline constexpr float kLeastInt8Row = 1e-30f;  // a row whose values are all nearer to 0 becomes 0
 
 // Fills q [count] and returns the scale. If a value is not finite, the scale is NaN and q is 0.
 float quantize_row(const float* row, int64_t count, int8_t* q);

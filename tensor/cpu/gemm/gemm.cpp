@@ -259,7 +259,12 @@ int64_t packed_numel(DType storage, int64_t k, int64_t n) {
 }
 
 int64_t inference_numel(DType storage, int64_t k, int64_t n) {
-  return storage == DType::i8 ? int8_copy_bytes(int8_kernels().front(), k, n) : weight_copy_numel(storage, k, n);
+  if (storage != DType::i8) return weight_copy_numel(storage, k, n);
+  if (k > kLongestInt8Sum)
+    fail(ErrorKind::usage, fmt::format("a matrix of this model has {} columns, but int8 sums at most {} products: use "
+                                       "--precision f32",
+                                       k, kLongestInt8Sum));
+  return int8_copy_bytes(int8_kernels().front(), k, n);
 }
 
 void pack_weight(Context&, const ops::PackWeight& a) {

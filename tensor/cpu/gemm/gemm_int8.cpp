@@ -18,7 +18,6 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kRowsOfTask = 64;      // rows multiplied while a panel is in the L1 or L2 cache
-constexpr int64_t kMostSums = 32 * 32;   // of all kernels
 constexpr float kActivationSteps = 126;  // from the lowest to the highest value of a row, so that neither is above 127
 
 int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
@@ -40,6 +39,12 @@ std::vector<Int8Kernel> kernels_of_this_processor() {
   return kernels;
 }
 
+// Returns where a part of `memory` begins, or nullptr if only sizes are needed.
+template <typename T>
+T* part(void* memory, int64_t offset) {
+  return memory ? reinterpret_cast<T*>(static_cast<char*>(memory) + offset) : nullptr;
+}
+
 // The parts of a copy. Each begins at a multiple of 64 bytes if the copy does.
 struct Int8Copy {
   float* scales;         // [n]
@@ -49,10 +54,9 @@ struct Int8Copy {
 
   Int8Copy(const Int8Kernel& kernel, int64_t k, int64_t n, void* copy) {
     const int64_t cols = round_up(n, kernel.col_step), of_columns = round_up(cols * 4, 64);
-    auto* memory = static_cast<char*>(copy);
-    scales = reinterpret_cast<float*>(memory);
-    column_sums = reinterpret_cast<int32_t*>(memory + of_columns);
-    panels = reinterpret_cast<int8_t*>(memory + 2 * of_columns);
+    scales = part<float>(copy, 0);
+    column_sums = part<int32_t>(copy, of_columns);
+    panels = part<int8_t>(copy, 2 * of_columns);
     bytes = round_up(2 * of_columns + cols * round_up(k, kInt8DepthStep), 64);
   }
 };
@@ -70,10 +74,10 @@ struct Int8Activations {
   size_t bytes;
 
   Int8Activations(const Int8Kernel& kernel, int64_t m, int64_t k, void* memory)
-      : rows(static_cast<uint8_t*>(memory)), stride(round_up(k, kInt8DepthStep)) {
+      : rows(part<uint8_t>(memory, 0)), stride(round_up(k, kInt8DepthStep)) {
     const int64_t of_rows = round_up(m, kernel.rows) * stride, of_scales = round_up(m * 4, 64);
-    scales = reinterpret_cast<float*>(rows + of_rows);
-    zeros = reinterpret_cast<int32_t*>(rows + of_rows + of_scales);
+    scales = part<float>(memory, of_rows);
+    zeros = part<int32_t>(memory, of_rows + of_scales);
     bytes = static_cast<size_t>(of_rows + 2 * of_scales);
   }
 };
@@ -92,12 +96,11 @@ void round_row(const float* x, int64_t count, const Int8Activations& to, int64_t
     bits = magnitude > bits ? magnitude : bits;
   }
   const float range = highest - lowest;
-  const bool is_zero = bits_from_float(kLeastInt8Row) > bits;
-  const float inverse = is_zero ? 0.0f : kActivationSteps / range;
-  const int32_t zero = nearest(-lowest * inverse);
-  to.scales[row] = bits_from_float(std::numeric_limits<float>::max()) < bits ? std::numeric_limits<float>::quiet_NaN()
-                   : is_zero                                                 ? 0.0f
-                                                                             : range / kActivationSteps;
+  const bool is_finite = bits <= bits_from_float(std::numeric_limits<float>::max());
+  const bool is_rounded = is_finite && bits >= bits_from_float(kLeastInt8Row);
+  const float inverse = is_rounded ? kActivationSteps / range : 0.0f;
+  const int32_t zero = is_rounded ? nearest(-lowest * inverse) : 0;
+  to.scales[row] = is_rounded ? range / kActivationSteps : is_finite ? 0.0f : std::numeric_limits<float>::quiet_NaN();
   to.zeros[row] = zero;
   uint8_t* q = to.rows + row * to.stride;
 #pragma omp simd
@@ -132,7 +135,7 @@ void multiply_task(const Int8Kernel& kernel, const ops::Gemm& a, const Int8Activ
   const int64_t width = std::min(kernel.cols, round_up(n, kernel.col_step) - col);
   const Int8Copy copy(kernel, a.a.cols(), n, a.b.inference.data);
   const int64_t end = std::min(m, first_row + kRowsOfTask);
-  alignas(64) int32_t sums[kMostSums];
+  alignas(64) int32_t sums[kMostInt8Sums];
   for (int64_t row = first_row; row < end; row += kernel.rows) {
     const int64_t rows = std::min(kernel.rows, end - row);
     kernel.multiply({x.rows + row * x.stride, x.stride, rows, x.stride}, copy.panels + col * x.stride, width, sums);

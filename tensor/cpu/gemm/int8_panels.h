@@ -12,6 +12,7 @@
 namespace weft::cpu {
 
 inline constexpr int64_t kInt8Group = 4, kInt8DepthStep = 64;
+inline constexpr int64_t kMostInt8Sums = 32 * 32;  // of a kernel's rows and a panel's columns
 
 struct Int8Rows {
   const uint8_t* data;
@@ -61,6 +62,7 @@ void int8_panel(const Int8Rows& x, const int8_t* panel, int64_t width, int32_t* 
 
 template <typename I>
 constexpr Int8Kernel int8_kernel_of(const char* name) {
+  static_assert(I::kRows * I::kVecs * I::kColumns <= kMostInt8Sums);
   return {.name = name,
           .cols = I::kVecs * I::kColumns,
           .col_step = I::kColumns,
@@ -98,6 +100,7 @@ void int8_tile_panel(const Int8Rows& x, const int8_t* panel, int64_t width, int3
 
 template <typename Tiles>
 constexpr Int8Kernel int8_tile_kernel_of(const char* name) {
+  static_assert(4 * kInt8TileRows * kInt8TileCols <= kMostInt8Sums);
   return {.name = name,
           .cols = 2 * kInt8TileCols,
           .col_step = 2 * kInt8TileCols,

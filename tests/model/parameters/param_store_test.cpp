@@ -11,6 +11,7 @@
 
 #include "parallel/tensor_parallel.h"
 #include "tensor/half.h"
+#include "tensor/op/quantize.h"
 #include "tests/support/errors.h"
 
 namespace weft {
@@ -206,6 +207,28 @@ TEST(ParamStore, HasNoGradientsForInference) {
   EXPECT_TRUE(w->grad.data == nullptr);
   EXPECT_FALSE(small.divided()) << "values are loaded whole";
   EXPECT_EQ(small.values().numel(), small.numel());
+}
+
+// A weight may have more dimensions than its matrix, as attention's output [width, heads, head size].
+TEST(ParamStore, RoundsToInt8ByTheRowsThatGemmsRead) {
+  ParamStore store(0, 1, DType::f32, Device::cpu, ParamUse::int8_inference);
+  const InitSpec normal = InitSpec::normal(0.5f);
+  const Param* const out = store.declare({.name = "out", .shape = {6, 3, 7}, .init = normal, .matrix = true});
+  const Param* const table = store.declare({.name = "table", .shape = {9, 5}, .init = normal, .matrix = true});
+  store.use_as_matrix(out, 6);
+  store.allocate();
+  Context ctx;
+  store.initialize(ctx, 3);
+  const auto expect_rounded_rows = [](const Param& p, int64_t cols) {
+    std::vector<int8_t> q(static_cast<size_t>(cols));
+    for (const float* row = p.value.ptr<float>(); row < p.value.ptr<float>() + p.numel(); row += cols) {
+      const float scale = quantize_row(row, cols, q.data());
+      for (size_t c = 0; c < q.size(); ++c) ASSERT_EQ(row[c], scale * q[c]) << p.spec.name << " column " << c;
+      EXPECT_EQ(std::abs(*std::ranges::max_element(q, {}, [](int8_t x) { return std::abs(x); })), kInt8Max);
+    }
+  };
+  expect_rounded_rows(*out, 21);
+  expect_rounded_rows(*table, 5);
 }
 
 TEST(ParamStore, RefusesDuplicateNamesAndImpossibleDimensions) {

@@ -16,6 +16,7 @@
 #include "tensor/memory.h"
 #include "tensor/op/quantize.h"
 #include "tensor/random.h"
+#include "tests/support/errors.h"
 
 namespace weft::testing {
 namespace {
@@ -177,14 +178,21 @@ TEST(Int8Gemm, IsCloseToTheProductOfFloats) {
 }
 
 TEST(Int8Gemm, ShowsActivationsThatAreNotFinite) {
-  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-    Int8Problem p(3, 20, 30);
-    p.x.row(1)[4] = bad;
-    for (const Int8Kernel& kernel : all_kernels()) {
-      const std::vector<float> y = int8_product(kernel, p);
-      for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isfinite(y[i]), i / 20 != 1) << kernel.name << " " << i;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const float bad : {kInfinity, -kInfinity, kNan, -kNan})
+    for (const int64_t count : {1, 30}) {
+      Int8Problem p(3, 20, 30);
+      std::fill_n(p.x.row(1) + (count == 1 ? 4 : 0), count, bad);
+      for (const Int8Kernel& kernel : all_kernels()) {
+        const std::vector<float> y = int8_product(kernel, p);
+        for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isfinite(y[i]), i / 20 != 1) << kernel.name << " " << i;
+      }
     }
-  }
+}
+
+TEST(Int8Gemm, RefusesSumsThatMayNotFitInto32Bits) {
+  expect_error([] { ops::inference_numel(Device::cpu, DType::i8, cpu::kLongestInt8Sum + 1, 8); }, ErrorKind::usage,
+               {"65537 columns", "65536", "--precision f32"});
 }
 
 TEST(Int8Gemm, GivesOnlyTheBiasForRowsOfZeros) {
@@ -232,10 +240,14 @@ TEST(Quantization, IsWithinHalfAStep) {
 
 TEST(Quantization, HandlesRowsOfZerosAndValuesThatAreNotFinite) {
   std::vector<int8_t> q(3, 1);
-  const std::vector<float> zeros(3), tiny(3, 1e-38f), bad{1, std::numeric_limits<float>::infinity(), 2};
+  const std::vector<float> zeros(3), tiny(3, 1e-38f), just(3, 1.00001e-30f),
+      bad{1, std::numeric_limits<float>::infinity(), 2};
   EXPECT_EQ(quantize_row(zeros.data(), 3, q.data()), 0.0f);
   EXPECT_EQ(q, std::vector<int8_t>(3));
   EXPECT_EQ(quantize_row(tiny.data(), 3, q.data()), 0.0f);
+  const float scale = quantize_row(just.data(), 3, q.data());
+  const std::vector<float> rounded(3, scale * q[0]);
+  EXPECT_EQ(quantize_row(rounded.data(), 3, q.data()), scale) << "also near the threshold";
   EXPECT_TRUE(std::isnan(quantize_row(bad.data(), 3, q.data())));
   EXPECT_EQ(q, std::vector<int8_t>(3));
 }
