@@ -17,6 +17,7 @@
 #include "data/batch.h"
 #include "data/corpus.h"
 #include "data/tokenizer.h"
+#include "model/decoding/parallel_search.h"
 #include "trainer/inference/search_config.h"
 #include "trainer/replica.h"
 
@@ -91,7 +92,7 @@ class Translator {
   const Mesh& mesh_;
   const Tokenizer &source_, &target_;
   SearchConfig config_;
-  BeamSearch search_;
+  ParallelSearch search_;
   int64_t num_cut_ = 0;
 };
 

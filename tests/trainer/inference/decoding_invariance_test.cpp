@@ -219,7 +219,8 @@ void DecodingInvariance::expect_invariance(DType compute, ParamUse use) {
     const std::vector<NBest> all = found(sources, {});
     expect_same_bits(found(sources, {.batch = 3}), all);
     expect_same_bits(found(sources, {.dp = 2}), all);
-    expect_same_bits(found(sources, {.threads = 2}), all);
+    expect_same_bits(found(sources, {.threads = 3}), all);
+    expect_same_bits(found(sources, {.batch = 5, .threads = 2}), all);
     for (size_t i = 0; i + 1 < sources.size(); i += 13)
       expect_same_bits(found({sources[i + 1], sources[i]}, {}), {all[i + 1], all[i]});
   });

@@ -1,0 +1,111 @@
+// model/decoding/parallel_search.cpp: deals requests out to searches, and runs each search in its own thread.
+#include "model/decoding/parallel_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <mutex>
+#include <numeric>
+#include <system_error>
+#include <utility>
+
+#include "tensor/error.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kMostSearches = 8;  // because each has its own caches
+
+using Results = std::vector<std::vector<Hypothesis>>;
+
+int64_t num_searches(const std::vector<SearchModel>& models, int64_t side_by_side) {
+  for (const SearchModel& m : models)
+    if (m.ctx.device() != Device::cpu || m.tp.size() > 1) return 1;
+  const int64_t most = side_by_side > 0 ? std::min(side_by_side, kMostSearches) : kMostSearches;
+  return std::min<int64_t>(num_threads(), most);
+}
+
+// Returns the size of part `index` if `total` is divided into `parts` parts. The first parts may be larger by one.
+int64_t part_of(int64_t total, size_t index, size_t parts) {
+  const auto count = static_cast<int64_t>(parts);
+  return total / count + (static_cast<int64_t>(index) < total % count ? 1 : 0);
+}
+
+// Deals the requests out from the longest source to the shortest. Returns the indices of each part's requests.
+std::vector<std::vector<size_t>> deal_out(const std::vector<BeamRequest>& requests, size_t parts) {
+  std::vector<size_t> order(requests.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order,
+                           [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });
+  std::vector<std::vector<size_t>> dealt(parts);
+  for (size_t i = 0; i < order.size(); ++i) dealt[i % parts].push_back(order[i]);
+  return dealt;
+}
+
+template <typename Work>
+auto start(const Work& work) -> std::future<decltype(work())> {
+  try {
+    return std::async(std::launch::async, work);
+  } catch (const std::system_error& e) {
+    fail(ErrorKind::io, fmt::format("a thread for a search cannot be started: {}; raise the limit of processes or "
+                                    "memory (ulimit -u, -v, -d), or set fewer threads with OMP_NUM_THREADS",
+                                    e.what()));
+  }
+}
+
+}  // namespace
+
+ParallelSearch::ParallelSearch(const std::vector<SearchModel>& models, const SearchOptions& options,
+                               const TokenRules& rules, int64_t side_by_side) {
+  const auto count = static_cast<size_t>(num_searches(models, side_by_side));
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<SearchModel> parts;
+    for (const SearchModel& m : models)
+      parts.push_back({.ctx = i == 0 ? m.ctx : contexts_.emplace_back(m.ctx.device(), m.ctx.dry_run()),
+                       .model = m.model,
+                       .tp = m.tp});
+    searches_.emplace_back(parts, options, rules, side_by_side > 0 ? part_of(side_by_side, i, count) : 0);
+  }
+}
+
+size_t ParallelSearch::memory_bytes() const {
+  size_t bytes = 0;
+  for (const BeamSearch& search : searches_) bytes += search.memory_bytes();
+  for (const Context& ctx : contexts_) bytes += ctx.scratch_bytes();
+  return bytes;
+}
+
+Results ParallelSearch::search(const std::vector<BeamRequest>& requests, const std::function<void(int64_t)>& on_done) {
+  const auto parts =
+      static_cast<size_t>(std::min(std::ssize(searches_), searches_.front().most_shares(std::ssize(requests))));
+  if (parts <= 1) return searches_.front().search(requests, on_done);
+  const std::vector<std::vector<size_t>> dealt = deal_out(requests, parts);
+  std::mutex mutex;  // guards num_done and on_done
+  int64_t num_done = 0;
+  const auto count_done = [&](int64_t) {
+    const std::scoped_lock lock(mutex);
+    ++num_done;
+    if (on_done) on_done(num_done);
+  };
+  const auto run = [&](size_t part, int64_t threads, const std::vector<std::string>& frames) {
+    set_num_threads(static_cast<int>(threads));
+    ErrorFrame::frames() = frames;
+    std::vector<BeamRequest> own;
+    for (const size_t i : dealt[part]) own.push_back(requests[i]);
+    return searches_[part].search(own, count_done);
+  };
+  std::vector<std::future<Results>> running;  // their destructors wait
+  for (size_t part = 0; part < parts; ++part)
+    running.push_back(start([&run, part, threads = part_of(num_threads(), part, parts), frames = ErrorFrame::frames()] {
+      return run(part, threads, frames);
+    }));
+  Results results(requests.size());
+  for (size_t part = 0; part < parts; ++part) {
+    Results found = running[part].get();
+    for (size_t i = 0; i < found.size(); ++i) results[dealt[part][i]] = std::move(found[i]);
+  }
+  return results;
+}
+
+}  // namespace weft
