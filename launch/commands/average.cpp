@@ -13,6 +13,7 @@
 #include "launch/commands.h"
 #include "launch/open_model.h"
 #include "launch/options/options.h"
+#include "model/transformer.h"
 #include "tensor/error.h"
 #include "trainer/checkpoint/average.h"
 #include "trainer/checkpoint/checkpoint_manifest.h"
@@ -29,11 +30,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+enum class StoredPrecision : uint8_t { f32, int8 };  // of matrices; everything else is f32
+constexpr EnumNames<StoredPrecision, 2> enum_names(StoredPrecision) {
+  return {{{"f32", StoredPrecision::f32}, {"int8", StoredPrecision::int8}}};
+}
+
 struct AverageRequest {
   std::vector<std::string> paths;
   std::string output;
   int64_t last = 0, best = 0;
   bool force = false, raw_weights = false, quiet = false;
+  StoredPrecision precision = StoredPrecision::f32;
 };
 
 bool parse(const std::vector<std::string>& args, AverageRequest& r) {
@@ -50,6 +57,9 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
   options.add("force", r.force, "replace an earlier average in --output");
   options.add("raw-weights", r.raw_weights,
               "average the raw weights of the checkpoints instead of their moving averages (train.ema)");
+  options.add("precision", r.precision,
+              "type of the new checkpoint's matrices: f32; int8 = a quarter of the size, for translation with "
+              "--precision int8, also of a single checkpoint");
   options.add("quiet", r.quiet, "print no progress");
   for (const char* name : {"last", "best"}) options.describe_default(name, "");
   if (!options.parse(args)) return false;
@@ -64,7 +74,7 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
     fail(ErrorKind::usage,
          fmt::format("--last and --best choose among the checkpoints of one run: give one folder, not {}",
                      r.paths.size()));
-  if (!of_run && r.paths.size() < 2)
+  if (!of_run && r.paths.size() < 2 && (r.paths.empty() || r.precision != StoredPrecision::int8))
     fail(ErrorKind::usage, "too few checkpoints: give at least two, or a run's folder with --last N or --best N");
   return true;
 }
@@ -208,6 +218,29 @@ std::string config_of_mean(const std::string& folder) {
   return to_cfg(config);
 }
 
+Int8Rows int8_rows_of(const std::string& folder) {
+  ModelConfig config = kept_config(folder).model;
+  config.lora = {};  // merged
+  config.resolve(/*tp=*/1);
+  ParamStore params(/*tp_rank=*/0, /*tp_size=*/1);
+  const Transformer declared(config, params, /*num_positions=*/1);
+  Int8Rows rows;
+  for (const Param& p : params.params())
+    if (p.spec.matrix) rows[p.spec.name] = int8_row(p);
+  return rows;
+}
+
+void print_mean(const AverageRequest& r, const std::string& made, const std::vector<std::string>& folders,
+                StoredWeights which) {
+  const bool in_int8 = r.precision == StoredPrecision::int8;
+  fmt::print("{}: the mean of {} checkpoint{}{}\n", made, folders.size(), folders.size() == 1 ? "" : "s",
+             in_int8 ? ", in int8" : "");
+  for (const std::string& source : folders)
+    fmt::print("  {}{}\n", source,
+               which == StoredWeights::evaluation && has_average(source) ? "  (its moving average)" : "");
+  fmt::print("  use it:    weft translate --checkpoint {}{}\n", r.output, in_int8 ? " --precision int8" : "");
+}
+
 }  // namespace
 
 int run_average(const CommandContext& context) {
@@ -232,15 +265,11 @@ int run_average(const CommandContext& context) {
     if (!bar) bar.emplace("averaging", "tensors", total, ProgressOutput::standard(request.quiet));
     bar->update(done);
   };
-  const std::string made =
-      average_checkpoints(folders, which, root, {.state = state, .config = config_of_mean(folders.back())}, show);
+  AverageContents contents{.state = state, .config = config_of_mean(folders.back())};
+  if (request.precision == StoredPrecision::int8) contents.int8_rows = int8_rows_of(folders.back());
+  const std::string made = average_checkpoints(folders, which, root, contents, show);
   if (root != request.output) replace_folder(root, request.output);
-  const std::string folder = request.output + "/" + fs::path(made).filename().string();
-  fmt::print("{}: the mean of {} checkpoint{}\n", folder, folders.size(), folders.size() == 1 ? "" : "s");
-  for (const std::string& source : folders)
-    fmt::print("  {}{}\n", source,
-               which == StoredWeights::evaluation && has_average(source) ? "  (its moving average)" : "");
-  fmt::print("  use it:    weft translate --checkpoint {}\n", request.output);
+  print_mean(request, request.output + "/" + fs::path(made).filename().string(), folders, which);
   return 0;
 }
 

@@ -249,10 +249,14 @@ void ParamStore::round_values(Context& ctx) const {
 void ParamStore::round_to_int8() const {
   for (const Param& p : params_) {
     if (!p.spec.matrix) continue;
-    const Tensor& w = p.weight.matrix;  // empty if the parameter is only looked up
-    const int64_t cols = w.empty() ? p.spec.shape[p.spec.shape.rank() - 1] : w.cols();
+    const int64_t cols = int8_row(p);
     round_rows_to_int8(p.value.ptr<float>(), p.numel() / cols, cols);
   }
+}
+
+int64_t int8_row(const Param& p) {
+  const Tensor& w = p.weight.matrix;  // empty if the parameter is only looked up
+  return w.empty() ? p.spec.shape[p.spec.shape.rank() - 1] : w.cols();
 }
 
 void ParamStore::round_values(Context& ctx, const ParamBuffer& values) const {

@@ -67,6 +67,8 @@ struct Param {  // a parameter as layers see it
   Tensor weight_grad() const { return grad.with_shape(weight.matrix.shape); }
 };
 
+int64_t int8_row(const Param& p);  // elements of a matrix that share a scale in int8: a row as GEMMs read it
+
 // Adjacent parameters that are treated the same way. On a GPU, one launch processes the range. On a CPU, a range is a
 // single parameter, so that the parameter is packed while it is in the cache.
 struct ParamRange {

@@ -89,6 +89,16 @@ in_int8() {  # after translating; on any processor, ranks and threads
   check "and on two ranks" same int8 out
   expect 2 mpi 2 "$weft" translate --quiet --checkpoint whole --precision int8 --parallel.tp=2 <lines
   check "it is refused where ranks divide layers" has err '--precision int8 divides sentences among ranks, not layers: use --parallel.tp=1'
+  expect 0 "$weft" average whole --precision int8 --output whole-int8
+  expect 0 "$weft" verify whole-int8
+  expect 0 "$weft" translate --quiet --checkpoint whole-int8 --precision int8 --json <lines
+  check "a checkpoint in int8 gives the same bytes" same int8 out
+  check "and is less than half as large, though its rows are short" \
+    [ $(($(stat -c %s whole-int8/step-*/model.safetensors) * 2)) -lt "$(stat -Lc %s whole/checkpoints/latest/model.safetensors)" ]
+  expect 0 "$weft" average whole-int8/step-* --precision int8 --output whole-int8-again
+  check "int8 is rounded to the same int8" same whole-int8*/step-*/model.safetensors
+  expect 2 "$weft" average whole-int8/step-* --output refused
+  check "the mean of one checkpoint is refused in f32" has err 'too few checkpoints'
 }
 
 pipes() {  # after translating

@@ -37,7 +37,8 @@ void write_mean(const std::vector<StoredModel>& sources, const std::string& name
 }  // namespace
 
 std::string average_checkpoints(const std::vector<std::string>& folders, StoredWeights which, const std::string& root,
-                                const AverageTexts& texts, const std::function<void(int64_t, int64_t)>& on_progress) {
+                                const AverageContents& contents,
+                                const std::function<void(int64_t, int64_t)>& on_progress) {
   require(!folders.empty(), ErrorKind::internal, "there are no checkpoints to average");
   std::vector<StoredModel> sources;
   for (const std::string& folder : folders) {
@@ -47,9 +48,10 @@ std::string average_checkpoints(const std::vector<std::string>& folders, StoredW
   const StoredModel& last = sources.back();
   ModelCheckpoint mean{.step = last.manifest().step,
                        .shapes = last.shapes(),
+                       .int8_rows = contents.int8_rows,
                        .read = [&](const std::string& name, const auto& put) { write_mean(sources, name, put); },
-                       .state = texts.state,
-                       .config = texts.config,
+                       .state = contents.state,
+                       .config = contents.config,
                        .tokenizers = {},
                        .on_progress = on_progress};
   for (const auto& [name, digest] : last.manifest().files)

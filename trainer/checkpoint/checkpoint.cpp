@@ -40,7 +40,8 @@ class TensorFiles {
       const std::vector<int64_t> dims = dims_of(source.param->spec.shape);
       if (entry.shape != dims)
         refuse(file, name, fmt::format("has shape {}, but the model needs {}", str(entry.shape), str(dims)));
-      if (entry.dtype != "F32") refuse(file, name, fmt::format("has dtype {}, but must be F32", entry.dtype));
+      if (entry.dtype != "F32" && entry.int8_row == 0)
+        refuse(file, name, fmt::format("has dtype {}, but must be F32, or I8 with scales", entry.dtype));
     }
   }
 

@@ -18,7 +18,7 @@ using nlohmann::json;
 namespace {
 
 constexpr char kFormat[] = "weft-checkpoint";
-constexpr int64_t kNewestVersion = 4;  // in version 1, all tensors of a kind are in one file
+constexpr int64_t kNewestVersion = 5;  // in version 1, all tensors of a kind are in one file
 
 // The last two lines of a manifest contain the SHA-256 of all bytes before them.
 constexpr size_t kSealBytes = 90;

@@ -8,11 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "trainer/checkpoint/safetensors.h"
+
 namespace weft {
 
 struct ModelCheckpoint {
   int64_t step = 0;
   std::map<std::string, std::vector<int64_t>> shapes;  // by parameter name
+  Int8Rows int8_rows = {};                             // of the parameters to be stored in int8
   // Writes the values of a tensor to `put`, from the first to the last, in any number of parts.
   using Put = std::function<void(const float* values, int64_t count)>;
   std::function<void(const std::string& name, const Put& put)> read;

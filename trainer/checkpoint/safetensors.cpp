@@ -13,6 +13,7 @@
 
 #include "data/strict_json.h"
 #include "tensor/error.h"
+#include "tensor/op/quantize.h"
 
 namespace weft {
 
@@ -111,6 +112,27 @@ float widened_f16(uint16_t x) {  // 1 sign bit, 5 exponent bits, 10 fraction bit
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
+int64_t numel(const SafetensorsEntry& entry) {
+  return std::accumulate(entry.shape.begin(), entry.shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::string scale_name(const std::string& matrix) { return matrix + ".scale"; }
+
+// Removes the scales of matrices in int8 from the entries, and notes their place in the entry of the matrix.
+void join_scales(SafetensorsEntries& entries, const std::string& path) {
+  for (auto& [name, entry] : entries) {
+    const auto scales = entries.find(scale_name(name));
+    if (entry.dtype != "I8" || scales == entries.end()) continue;
+    const int64_t rows = numel(scales->second);
+    if (scales->second.dtype != "F32" || rows < 1 || numel(entry) % rows != 0 || numel(entry) == 0)
+      fail(ErrorKind::checkpoint,
+           fmt::format("{}: tensor '{}' of dtype {} and shape {} contains no scales for {}", path,
+                       printable(scales->first), scales->second.dtype, str(scales->second.shape), str(entry.shape)));
+    entry.int8_row = numel(entry) / rows, entry.scales_begin = scales->second.begin;
+    entries.erase(scales);
+  }
+}
+
 }  // namespace
 
 uint64_t bytes_of_dtype(const std::string& dtype) {
@@ -125,32 +147,72 @@ std::string str(const std::vector<int64_t>& shape) { return printable(fmt::forma
 
 SafetensorsWriter::SafetensorsWriter(const std::string& path,
                                      const std::map<std::string, std::vector<int64_t>>& tensors,
-                                     const std::map<std::string, std::string>& metadata)
+                                     const std::map<std::string, std::string>& metadata, const Int8Rows& int8_rows)
     : file_(path) {
+  uint64_t position = 0;
+  for (const auto& [name, shape] : tensors) {
+    SafetensorsEntry& entry = entries_[name] = {.dtype = "F32", .shape = shape};
+    const auto row = int8_rows.find(name);
+    if (row == int8_rows.end()) continue;
+    entry.dtype = "I8", entry.int8_row = row->second;
+    entries_[scale_name(name)] = {.dtype = "F32", .shape = {numel(entry) / entry.int8_row}};
+  }
   json header = json::object();  // keys are in byte order, as in the map
   if (!metadata.empty()) header["__metadata__"] = metadata;
-  for (const auto& [name, shape] : tensors) {
-    uint64_t bytes = sizeof(float);
-    for (const int64_t dim : shape) bytes *= static_cast<uint64_t>(dim);
-    header[name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {bytes_left_, bytes_left_ + bytes}}};
-    bytes_left_ += bytes;
+  for (auto& [name, entry] : entries_) {
+    entry.begin = position;
+    position = entry.end = entry.begin + static_cast<uint64_t>(numel(entry)) * bytes_of_dtype(entry.dtype);
+    header[name] = {{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};
   }
   std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t length = text.size();
   file_.write(&length, kLengthBytes);
   file_.write(text.data(), text.size());
+  current_ = entries_.begin();
+  begin();
+}
+
+// Sets `left_` of the current tensor. Skips tensors without elements, and writes scales, which follow their matrix.
+void SafetensorsWriter::begin() {
+  for (; current_ != entries_.end(); ++current_) {
+    const auto& [name, entry] = *current_;
+    left_ = numel(entry);
+    const auto scales = scales_.find(name);
+    if (scales == scales_.end() && left_ > 0) return;
+    if (scales != scales_.end()) file_.write(scales->second.data(), scales->second.size() * sizeof(float));
+  }
 }
 
 void SafetensorsWriter::write(const float* data, int64_t count) {
-  const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(float);
-  require(bytes <= bytes_left_, ErrorKind::internal, "more data than the safetensors header announced");
-  bytes_left_ -= bytes;
-  file_.write(data, bytes);
+  while (count > 0) {
+    require(current_ != entries_.end(), ErrorKind::internal, "more data than the safetensors header announced");
+    const auto& [name, entry] = *current_;
+    const int64_t taken = std::min(count, left_);
+    if (entry.int8_row > 0)
+      write_int8(name, entry.int8_row, {data, static_cast<size_t>(taken)});
+    else
+      file_.write(data, static_cast<uint64_t>(taken) * sizeof(float));
+    data += taken, count -= taken, left_ -= taken;
+    if (left_ > 0) continue;
+    ++current_;
+    begin();
+  }
+}
+
+void SafetensorsWriter::write_int8(const std::string& name, int64_t row, std::span<const float> data) {
+  std::vector<int8_t> rounded(static_cast<size_t>(row));
+  for (const float value : data) {
+    row_.push_back(value);
+    if (std::ssize(row_) < row) continue;
+    scales_[scale_name(name)].push_back(quantize_row(row_.data(), row, rounded.data()));
+    file_.write(rounded.data(), rounded.size());
+    row_.clear();
+  }
 }
 
 FileDigest SafetensorsWriter::finish() {
-  require(bytes_left_ == 0, ErrorKind::internal, "less data than the safetensors header announced");
+  require(current_ == entries_.end(), ErrorKind::internal, "less data than the safetensors header announced");
   return file_.finish();
 }
 
@@ -183,6 +245,7 @@ SafetensorsFile::SafetensorsFile(const std::string& path, const FileDigest* expe
   file_->read(kLengthBytes, header.data(), length);
   data_begin_ = kLengthBytes + length;
   entries_ = parse_safetensors_header(header, file_->size() - data_begin_, path);
+  join_scales(entries_, path);
 }
 
 const SafetensorsEntry& SafetensorsFile::entry(const std::string& name) const {
@@ -191,17 +254,24 @@ const SafetensorsEntry& SafetensorsFile::entry(const std::string& name) const {
   return it->second;
 }
 
-void SafetensorsFile::read(const std::string& name, float* out) const {
-  const std::vector<int64_t>& shape = entry(name).shape;
-  read(name, 0, std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()), out);
-}
+void SafetensorsFile::read(const std::string& name, float* out) const { read(name, 0, numel(entry(name)), out); }
 
 void SafetensorsFile::read(const std::string& name, int64_t first, int64_t count, float* out) const {
   const SafetensorsEntry& e = entry(name);
   const uint64_t size = bytes_of_dtype(e.dtype), begin = e.begin + static_cast<uint64_t>(first) * size;
   require(first >= 0 && count >= 0 && begin + static_cast<uint64_t>(count) * size <= e.end, ErrorKind::internal,
           "a read past the end of a tensor");
-  read_floats(*file_, {.tensor = name, .dtype = e.dtype}, data_begin_ + begin, count, out);
+  if (e.int8_row == 0) return read_floats(*file_, {.tensor = name, .dtype = e.dtype}, data_begin_ + begin, count, out);
+  if (count == 0) return;
+  const int64_t first_row = first / e.int8_row, last_row = (first + count - 1) / e.int8_row;
+  std::vector<float> scales(static_cast<size_t>(last_row - first_row + 1));
+  file_->read(data_begin_ + e.scales_begin + static_cast<uint64_t>(first_row) * sizeof(float), scales.data(),
+              scales.size() * sizeof(float));
+  std::vector<int8_t> rounded(static_cast<size_t>(count));
+  file_->read(data_begin_ + begin, rounded.data(), rounded.size());
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = scales[static_cast<size_t>((first + i) / e.int8_row - first_row)] *
+             static_cast<float>(rounded[static_cast<size_t>(i)]);
 }
 
 void read_floats(const CheckedReader& file, const FloatTensor& which, uint64_t offset, int64_t count, float* out) {

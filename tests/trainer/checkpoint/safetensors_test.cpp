@@ -7,6 +7,7 @@
 #include <random>
 
 #include "checkpoint_fixture.h"
+#include "tensor/op/quantize.h"
 
 namespace weft::checkpoint_test {
 namespace {
@@ -79,6 +80,40 @@ TEST(Safetensors, WritingMoreOrLessThanAnnouncedIsABug) {
   less.write(values, 2);
   message_of(ErrorKind::internal, [&] { less.finish(); });
   message_of(ErrorKind::internal, [&] { more.write(values, 3); });
+}
+
+TEST(Safetensors, KeepsMatricesInInt8WithAScaleForEachRow) {
+  const Folder folder;
+  SafetensorsWriter writer(folder / "a", {{"b", {2}}, {"w", {2, 1, 3}}}, /*metadata=*/{}, {{"w", 3}});
+  const std::vector<float> values{3, 4, 1, -2, 127, 0.5f, 0.25f, -1};  // of b, and of two rows
+  writer.write(values.data(), 4);
+  writer.write(values.data() + 4, 4);
+  EXPECT_EQ(writer.entries().at("w.scale").shape, std::vector<int64_t>{2});
+  writer.finish();
+  const SafetensorsFile file(folder / "a");
+  ASSERT_EQ(file.entries().size(), 2u);
+  EXPECT_EQ(file.entries().at("w").dtype, "I8");
+  EXPECT_EQ(file.file()->size() - file.data_begin(), 2 * 4 + 6 + 2 * 4u);
+  std::vector<float> expected(values.begin() + 2, values.end()), found(6);
+  round_rows_to_int8(expected.data(), 2, 3);
+  file.read("w", found.data());
+  EXPECT_EQ(found, expected);
+  float part[2];
+  file.read("w", 2, 2, part);  // of both rows
+  EXPECT_EQ(part[0], expected[2]);
+  EXPECT_EQ(part[1], expected[3]);
+}
+
+TEST(Safetensors, RefusesScalesThatFitNoMatrix) {
+  const Folder folder;
+  const std::string matrix = "{\"w\":" + entry("I8", "[2,2]", "[0,4]") + ",\"w.scale\":";
+  for (const auto& [scale, bytes] : {std::pair(entry("F32", "[3]", "[4,16]"), 16),
+                                     {entry("F16", "[2]", "[4,8]"), 8},
+                                     {entry("F32", "[0]", "[4,4]"), 4}}) {
+    write_text(folder / "a", file_text(matrix + scale + "}", std::string(static_cast<size_t>(bytes), '\1')));
+    EXPECT_TRUE(holds(message_of(ErrorKind::checkpoint, [&] { SafetensorsFile(folder / "a"); }),
+                      "contains no scales for [2, 2]"));
+  }
 }
 
 TEST(Safetensors, ElementTypesThatCannotBeLoadedAreNamed) {
