@@ -85,12 +85,22 @@ function(weft_device_filter folder kinds into)
   set(${into} "${pattern}" PARENT_SCOPE)
 endfunction()
 
-# Runs the folder's program on the emulated device, except for the cases that device_filters.txt excludes.
+set(has_ptx_tests OFF)
+if(weft_has_cuda AND NOT WEFT_SANITIZE)
+  set(has_ptx_tests ON)
+endif()
+
+# Runs the folder's program on the emulated device, except for the cases that device_filters.txt excludes. ALSO_AS_PTX:
+# as extended tests if weft_ptx_tests runs the same cases.
 function(weft_emulated_tests shards)
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(kind "")
+  if("ALSO_AS_PTX" IN_LIST ARGN AND has_ptx_tests)
+    set(kind EXTENDED)
+  endif()
   set(rest PROPERTIES COST 100 ENVIRONMENT WEFT_TEST_DEVICE=cuda ${emulated_modules} ${test_threads})  # the longest start first
   weft_device_filter(${folder} "host|slow|extended" left_out)
-  weft_sharded_tests(emulated_${folder} ${folder}_tests ${shards} "-${left_out}" ${rest})
+  weft_sharded_tests(emulated_${folder} ${folder}_tests ${shards} "-${left_out}" ${kind} ${rest})
   weft_device_filter(${folder} "extended" only)
   if(only)
     weft_device_filter(${folder} "host|slow" left_out)
@@ -101,7 +111,7 @@ endfunction()
 # weft_ptx_tests(GPU...) runs the same with the PTX that nvcc makes of the kernels for these GPUs, except for the H100 as
 # extended tests.
 function(weft_ptx_tests)
-  if(NOT weft_has_cuda OR WEFT_SANITIZE)
+  if(NOT has_ptx_tests)
     return()
   endif()
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)

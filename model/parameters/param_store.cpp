@@ -132,13 +132,14 @@ void ParamStore::lay_out(int shards) {
 }
 
 void ParamStore::allocate(int shards) {
+  require(!planned_, ErrorKind::internal, "a store for planning has no memory");
   require_memory();
   make_buffers(shards);
   if (use_ != ParamUse::training) add_inference_copies();
 }
 
 void ParamStore::plan(int shards) {
-  planned_ = true;
+  require(planned_, ErrorKind::internal, "only a store for planning can be planned");
   make_buffers(shards);
 }
 

@@ -106,7 +106,8 @@ struct ParamBuffer {
 // inference: no gradients and shards, but inference copies from allocate() on.
 // int8_inference: the same with copies in int8. round_values() also rounds the f32 values of all matrices in the same
 // way, so that look-ups and GEMMs read the same numbers. REQUIRES: f32, a CPU, and no tensor parallelism.
-enum class ParamUse : uint8_t { training, inference, int8_inference };
+// planning: as training, but without memory, and with plan() in place of allocate().
+enum class ParamUse : uint8_t { training, inference, int8_inference, planning };
 
 struct ParamBytes {  // bytes of a store
   size_t values = 0, gradients = 0;
@@ -123,7 +124,8 @@ class ParamStore {
         tp_size_(tp_size),
         compute_(compute),
         device_(device),
-        use_(use),
+        use_(use == ParamUse::planning ? ParamUse::training : use),
+        planned_(use == ParamUse::planning),
         frozen_names_(std::move(frozen)) {}
 
   const Param* declare(ParamSpec spec);  // before lay_out(); throws if the name is a duplicate or the split impossible
@@ -133,7 +135,7 @@ class ParamStore {
   // ranks can own an equal part.
   void lay_out(int shards = 1);
   void allocate(int shards = 1);  // lays out, and allocates the flat buffers
-  void plan(int shards = 1);      // the same without memory, for dry runs; planned() is then true
+  void plan(int shards = 1);      // the same without memory, for dry runs
   void initialize(Context& ctx, uint64_t seed);
   void round_values(Context& ctx) const;                             // updates all copies after values were written
   void round_values(Context& ctx, const ParamBuffer& values) const;  // fills the copies from other values
@@ -206,6 +208,7 @@ class ParamStore {
   DType compute_;
   Device device_;
   ParamUse use_;
+  bool planned_;
   FrozenNames frozen_names_;
   std::deque<Param> params_;
 
@@ -214,7 +217,7 @@ class ParamStore {
   int64_t matrix_numel_ = 0, vector_numel_ = 0, packed_numel_ = 0, row_sums_begin_ = 0;
   int64_t frozen_matrix_numel_ = 0, frozen_vector_numel_ = 0;
   bool has_adapters_ = false;
-  bool laid_out_ = false, divided_ = false, planned_ = false;
+  bool laid_out_ = false, divided_ = false;
 };
 
 // Adds inference copies of a training store during its lifetime. They are made from the weights at its start.

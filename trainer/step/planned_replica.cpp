@@ -21,7 +21,7 @@ Optimizer planned_optimizer(ParamStore& params, const RunConfig& c, Communicator
 PlannedReplica::PlannedReplica(const RunConfig& c, const TensorParallel& tp, Device device, OpTrace* trace)
     : dp(make_planned_group(dp_of(c), trace)),
       tp_group(make_planned_group(tp.size(), trace, kTpAllReduce)),
-      params(tp.rank(), tp.size(), storage_of(c.train.precision), device, ParamUse::training, frozen_names(c)),
+      params(tp.rank(), tp.size(), storage_of(c.train.precision), device, ParamUse::planning, frozen_names(c)),
       model(c.model, params, c.batch.longest_row()),
       optimizer(planned_optimizer(params, c, *tp_group, *dp)) {}
 
