@@ -1,11 +1,15 @@
 // launch/commands/score.cpp: `weft score` prints a model's log-probability of each pair of lines in two files.
 //
 // Each output line contains the natural logarithm of the target's probability given the source and the tags, the number
-// of target tokens (with eos, without tags), and the log-probability per token.
+// of target tokens (with eos, without tags), and the log-probability per token. With --reverse, the same three numbers
+// of the source given the target follow, and the adequacy of the pair.
 #include <fmt/format.h>
 
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "data/text/text_reader.h"
 #include "launch/commands.h"
@@ -25,8 +29,8 @@ constexpr size_t kChunkPairs = 10'000;
 
 struct ScoreRequest {
   ModelRequest model;
-  std::string source, target, output;
-  TagRequest tags;
+  std::string reverse, source, target, output;
+  TagRequest tags, reverse_tags;
   bool json = false;
 };
 
@@ -36,10 +40,17 @@ bool parse(const std::vector<std::string>& args, ScoreRequest& r, Options& optio
   options.add("target", r.target, "translation of each source sentence, line by line");
   options.add("output", r.output, kOutputSentence);
   r.tags.add_to(options);
+  options.add("reverse", r.reverse,
+              "checkpoint of a model of the other direction, which scores each source given its target; prints both "
+              "scores and the adequacy of the pair, for filtering");
+  r.reverse_tags.add_reverse_to(options);
   options.add("json", r.json,
               "print one JSON object per pair instead of a table, with the log-probability of each token");
   if (!options.parse(args)) return false;
   for (const char* name : {"checkpoint", "source", "target"}) options.require(name);
+  for (const char* name : {"reverse-tag", "reverse-target-tag"})
+    if (options.given(name) && r.reverse.empty())
+      fail(ErrorKind::usage, fmt::format("--{} applies only with --reverse", name));
   return true;
 }
 
@@ -79,50 +90,67 @@ class PairReader {
   bool is_target_ = false;  // the next line
 };
 
-// Names the pairs that are too long to be scored.
-class TooLong {
+// One of the directions in which pairs are scored.
+class Direction {
  public:
-  TooLong(const ScoreRequest& request, int64_t limit) : request_(request), limit_(limit) {}
+  // `given` and `scored` are the paths of the texts.
+  Direction(LoadedModel model, TagRequest tags, std::string given, std::string scored)
+      : model_(std::move(model)),
+        tags_(std::move(tags)),
+        limit_(longest_scored_tokens(model_.replica().model())),
+        given_(std::move(given)),
+        scored_(std::move(scored)) {}
 
-  bool is(const PairIds& pair, int64_t line) {
-    const bool is_source = std::ssize(pair.source) > limit_;
-    if (!is_source && std::ssize(pair.target) <= limit_) return false;
-    if (++count_ == 1)
-      first_ = fmt::format("{}, line {} with {} tokens", is_source ? request_.source : request_.target, line,
-                           is_source ? pair.source.size() : pair.target.size());
-    return true;
+  struct Pair {
+    PairIds ids;
+    PairScore score;  // without tokens if the pair is too long
+  };
+  // `lines` contains source, target, source, target, ... All ranks call it.
+  std::vector<Pair> score(const std::vector<std::string>& lines, bool from_target, int64_t pairs_before) {
+    std::vector<PairIds> ids;
+    std::vector<int64_t> given;
+    std::vector<bool> fits;
+    for (size_t i = 0; i < lines.size(); i += 2) {
+      EncodedPair pair = encode_pair(tags_.line(lines[i + (from_target ? 1 : 0)]), lines[i + (from_target ? 0 : 1)],
+                                     model_.source_tokenizer(), model_.target_tokenizer());
+      fits.push_back(!is_too_long(pair.ids, pairs_before + static_cast<int64_t>(i / 2) + 1));
+      given.push_back(fits.back() ? pair.given : 0);
+      ids.push_back(fits.back() ? std::move(pair.ids) : PairIds());
+    }
+    std::vector<PairScore> scores = score_pairs(model_.replica(), ids, given);
+    std::vector<Pair> pairs;
+    for (size_t i = 0; i < ids.size(); ++i)
+      pairs.push_back({std::move(ids[i]), fits[i] ? std::move(scores[i]) : PairScore()});
+    return pairs;
   }
-  void print() const {
-    if (count_ > 0)
-      print_note("weft: pairs without a score, because this model can score at most {} tokens: {}; the first: {}\n",
-                 limit_, count_, first_);
+  ScoredText text_of(const Pair& pair) const {
+    return {.score = pair.score.tokens() > 0 ? &pair.score : nullptr,
+            .target = pair.ids.target,
+            .tokenizer = model_.target_tokenizer()};
+  }
+  void print_too_long() const {
+    if (num_too_long_ > 0)
+      print_note("weft: pairs without a score, because {} can score at most {} tokens: {}; the first: {}\n",
+                 model_.folder(), limit_, num_too_long_, first_too_long_);
   }
 
  private:
-  const ScoreRequest& request_;
-  int64_t limit_, count_ = 0;
-  std::string first_;
-};
-
-struct EncodedPairs {
-  std::vector<PairIds> pairs;  // empty if too long
-  std::vector<int64_t> given;  // number of target tags per pair
-  std::vector<bool> scored;    // false if too long
-};
-
-EncodedPairs encode(LoadedModel& model, const std::vector<std::string>& lines, const TagRequest& tags,
-                    int64_t lines_before, TooLong& too_long) {
-  EncodedPairs all;
-  for (size_t i = 0; i < lines.size(); i += 2) {
-    EncodedPair pair =
-        encode_pair(tags.line(lines[i]), lines[i + 1], model.source_tokenizer(), model.target_tokenizer());
-    const bool scored = !too_long.is(pair.ids, lines_before + static_cast<int64_t>(i / 2) + 1);
-    all.given.push_back(scored ? pair.given : 0);
-    all.scored.push_back(scored);
-    all.pairs.push_back(scored ? std::move(pair.ids) : PairIds());
+  bool is_too_long(const PairIds& pair, int64_t line) {
+    const bool is_source = std::ssize(pair.source) > limit_;
+    if (!is_source && std::ssize(pair.target) <= limit_) return false;
+    if (++num_too_long_ == 1)
+      first_too_long_ = fmt::format("{}, line {} with {} tokens", is_source ? given_ : scored_, line,
+                                    is_source ? pair.source.size() : pair.target.size());
+    return true;
   }
-  return all;
-}
+
+  LoadedModel model_;
+  TagRequest tags_;
+  int64_t limit_;
+  std::string given_, scored_;
+  int64_t num_too_long_ = 0;
+  std::string first_too_long_;
+};
 
 // Reads both files before anything is printed, so that bad text leaves no half of a table.
 void check_text(const ScoreRequest& r) {
@@ -133,32 +161,41 @@ void check_text(const ScoreRequest& r) {
     bar.update(num_read += std::ssize(lines) / 2);
 }
 
-void write(const std::vector<PairScore>& scores, const EncodedPairs& all, int64_t pairs_before,
-           const Tokenizer* json_tokenizer, LineOutput& output) {
-  for (size_t i = 0; i < scores.size(); ++i) {
-    const int64_t index = pairs_before + static_cast<int64_t>(i);
-    const double log_prob = scores[i].log_prob, per_token = log_prob / static_cast<double>(scores[i].tokens());
-    if (json_tokenizer)
-      output.write(
-          (all.scored[i] ? score_line(index, scores[i], all.pairs[i].target, *json_tokenizer) : no_score_line(index)) +
-          "\n");
-    else if (all.scored[i])
-      output.write(fmt::format("{:.6f}\t{}\t{:.6f}\n", log_prob, scores[i].tokens(), per_token));
-    else
-      output.write("nan\t0\tnan\n");
-  }
+std::string columns_of(const PairScore& score) {
+  if (score.tokens() == 0) return "nan\t0\tnan";
+  return fmt::format("{:.6f}\t{}\t{:.6f}", score.log_prob, score.tokens(), score.per_token());
 }
 
-// Scores the pairs that earlier calls have not finished. Only rank 0 has an output.
-void score_all(LoadedModel& model, const ScoreRequest& r, std::optional<LineOutput>& output) {
-  Communicator& world = model.replica().mesh().world();
+std::string row_of(const Direction::Pair& pair, const Direction::Pair* reverse) {
+  if (reverse == nullptr) return columns_of(pair.score);
+  const bool both = pair.score.tokens() > 0 && reverse->score.tokens() > 0;
+  return fmt::format("{}\t{}\t{:.6f}", columns_of(pair.score), columns_of(reverse->score),
+                     both ? adequacy(pair.score, reverse->score) : std::numeric_limits<double>::quiet_NaN());
+}
+
+std::string json_of(const std::vector<Direction>& directions, int64_t index, const Direction::Pair& pair,
+                    const Direction::Pair* reverse) {
+  const ScoredText scored = directions[0].text_of(pair);
+  if (reverse == nullptr) return score_line(index, scored);
+  const ScoredText of_reverse = directions[1].text_of(*reverse);
+  return score_line(index, scored, &of_reverse);
+}
+
+std::string header(bool reverse) {
+  return std::string("log_prob\ttokens\tlog_prob_per_token") +
+         (reverse ? "\treverse_log_prob\treverse_tokens\treverse_log_prob_per_token\tadequacy" : "") + "\n";
+}
+
+// Scores the pairs that earlier calls have not finished, in one direction or in both. Only rank 0 has an output.
+void score_all(Communicator& world, std::vector<Direction>& directions, const ScoreRequest& r,
+               std::optional<LineOutput>& output) {
+  const bool both = directions.size() > 1;
   ProgressBar bar("scoring", "pairs", /*total=*/0, ProgressOutput::standard(r.model.quiet || !world.is_main_rank()));
-  TooLong too_long(r, longest_scored_tokens(model.replica().model()));
   std::optional<PairReader> reader;  // only on rank 0
   const int64_t lines_before = number_of_rank0(world, [&] {
     reader.emplace(r.source, r.target);
     const int64_t finished = output->skip_finished([&](std::string& line) { return reader->next_line(line); });
-    if (finished == 0 && !r.json) output->write("log_prob\ttokens\tlog_prob_per_token\n");
+    if (finished == 0 && !r.json) output->write(header(both));
     return finished;
   });
   int64_t done = lines_before / 2;
@@ -166,18 +203,28 @@ void score_all(LoadedModel& model, const ScoreRequest& r, std::optional<LineOutp
   for (;;) {
     const std::vector<std::string> lines = lines_of_rank0(world, [&] { return reader->next(); });
     if (lines.empty()) break;
-    const EncodedPairs all = encode(model, lines, r.tags, done, too_long);
-    const std::vector<PairScore> scores = score_pairs(model.replica(), all.pairs, all.given);
-    if (world.is_main_rank()) {
-      write(scores, all, done, r.json ? &model.target_tokenizer() : nullptr, *output);
-      output->commit(lines);
+    std::vector<std::vector<Direction::Pair>> scored;
+    for (Direction& direction : directions)
+      scored.push_back(direction.score(lines, /*from_target=*/!scored.empty(), done));
+    for (size_t i = 0; world.is_main_rank() && i < scored[0].size(); ++i) {
+      const Direction::Pair& pair = scored[0][i];
+      const Direction::Pair* reverse = both ? &scored[1][i] : nullptr;
+      output->write(
+          (r.json ? json_of(directions, done + static_cast<int64_t>(i), pair, reverse) : row_of(pair, reverse)) + "\n");
     }
-    done += std::ssize(scores);
+    if (world.is_main_rank()) output->commit(lines);
+    done += std::ssize(lines) / 2;
     bar.update(done, reader ? reader->share_read() : 0);
   }
   if (!world.is_main_rank()) return;
   output->finish();
-  too_long.print();
+  for (const Direction& direction : directions) direction.print_too_long();
+}
+
+ResumableFiles::Job job_of(const Options& options, const std::vector<CheckpointLease>& leases, const Mesh& mesh) {
+  ResumableFiles::Job job = job_of(options, leases.front().folder, mesh);
+  if (leases.size() > 1) job["--reverse"] = name_with_digest(leases[1].folder);
+  return job;
 }
 
 }  // namespace
@@ -187,21 +234,34 @@ int run_score(const CommandContext& context) {
   Options options(
       "score --checkpoint PATH --source FILE --target FILE [options]\n\n"
       "Prints the log-probability of each translation, the number of tokens, and the log-probability per token.\n\n"
-      "  weft score --checkpoint runs/mine --source test.en --target test.de > scores.tsv");
+      "  weft score --checkpoint runs/mine --source test.en --target test.de > scores.tsv\n"
+      "  weft score --checkpoint runs/en-de --reverse runs/de-en --source web.en --target web.de --output "
+      "scores.tsv.zst");
   if (!parse(context.args, request, options)) return 0;
   Communicator& world = *context.world;
-  const CheckpointLease lease = find_checkpoint(world, request.model.checkpoint);
-  const RunConfig config = config_for_use(lease.folder, request.model.parallel, world.size());
-  const Mesh mesh = mesh_for_use(request.model, config, world);
+  std::vector<CheckpointLease> leases;
+  leases.push_back(find_checkpoint(world, request.model.checkpoint));
+  if (!request.reverse.empty()) leases.push_back(find_checkpoint(world, request.reverse));
+  std::vector<RunConfig> configs;
+  for (const CheckpointLease& lease : leases)
+    configs.push_back(config_for_use(lease.folder, request.model.parallel, world.size()));
+  const Mesh mesh = mesh_for_use(request.model, configs.front(), world);
   std::optional<LineOutput> output;
   std::vector<std::string> files;
   if (!request.output.empty()) files.push_back(request.output);
-  if (open_output(world, files, job_of(options, lease.folder, mesh), output)) return 0;
-  LoadedModel model = request.model.load(lease.folder, config, mesh);
+  if (open_output(world, files, job_of(options, leases, mesh), output)) return 0;
+  std::vector<Direction> directions;
+  for (size_t i = 0; i < leases.size(); ++i) {
+    LoadedModel model = request.model.load(leases[i].folder, configs[i], mesh);
+    if (i == 0)
+      directions.emplace_back(std::move(model), request.tags, request.source, request.target);
+    else
+      directions.emplace_back(std::move(model), request.reverse_tags, request.target, request.source);
+  }
   all_or_none(world, [&] {
     if (world.is_main_rank()) check_text(request);
   });
-  score_all(model, request, output);
+  score_all(world, directions, request, output);
   return 0;
 }
 

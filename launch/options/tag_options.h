@@ -16,6 +16,10 @@ struct TagRequest {
     options.add("tag", tag, "tags to put before every source sentence, for example '<2de>'; see docs/tags.md");
     options.add("target-tag", target_tag, "tags with which every translation starts; they are not printed");
   }
+  void add_reverse_to(Options& options) {
+    options.add("reverse-tag", tag, "the same as --tag, for the model of --reverse");
+    options.add("reverse-target-tag", target_tag, "the same as --target-tag, for the model of --reverse");
+  }
   TaggedLine line(const std::string& text) const {
     return {.text = text, .tag = tag, .target_tag = target_tag, .prefix = ""};
   }

@@ -33,6 +33,20 @@ Json json_of(const Translation& t, const Tokenizer& tokenizer) {
   return json;
 }
 
+Json json_of(const ScoredText& scored) {
+  if (scored.score == nullptr)
+    return {{"log_prob", nullptr},
+            {"tokens", 0},
+            {"log_prob_per_token", nullptr},
+            {"pieces", Json::array()},
+            {"log_probs", Json::array()}};
+  Json json{{"log_prob", scored.score->log_prob},
+            {"tokens", scored.score->tokens()},
+            {"log_prob_per_token", scored.score->per_token()}};
+  json.update(tokens_of(scored.target, SpecialIds::eos, scored.score->log_probs, scored.tokenizer));
+  return json;
+}
+
 }  // namespace
 
 std::vector<std::string> pieces_of(const std::vector<int32_t>& ids, const Tokenizer& tokenizer) {
@@ -71,23 +85,16 @@ std::string translation_line(const TranslatedLine& line, const Translator& trans
   return to_line(json);
 }
 
-std::string score_line(int64_t index, const PairScore& score, const std::vector<int32_t>& target,
-                       const Tokenizer& tokenizer) {
-  Json json{{"index", index},
-            {"log_prob", score.log_prob},
-            {"tokens", score.tokens()},
-            {"log_prob_per_token", score.log_prob / static_cast<double>(score.tokens())}};
-  json.update(tokens_of(target, SpecialIds::eos, score.log_probs, tokenizer));
+std::string score_line(int64_t index, const ScoredText& scored, const ScoredText* reverse) {
+  Json json{{"index", index}};
+  json.update(json_of(scored));
+  if (reverse != nullptr) {
+    json["reverse"] = json_of(*reverse);
+    json["adequacy"] = nullptr;
+    if (scored.score != nullptr && reverse->score != nullptr)
+      json["adequacy"] = adequacy(*scored.score, *reverse->score);
+  }
   return to_line(json);
-}
-
-std::string no_score_line(int64_t index) {
-  return to_line({{"index", index},
-                  {"log_prob", nullptr},
-                  {"tokens", 0},
-                  {"log_prob_per_token", nullptr},
-                  {"pieces", Json::array()},
-                  {"log_probs", Json::array()}});
 }
 
 }  // namespace weft

@@ -27,9 +27,12 @@ struct TranslatedLine {
 };
 std::string translation_line(const TranslatedLine& line, const Translator& translator);
 
-// `target` contains the given tokens, whose number is `num_given`, and the scored tokens, without eos.
-std::string score_line(int64_t index, const PairScore& score, const std::vector<int32_t>& target,
-                       const Tokenizer& tokenizer);
-std::string no_score_line(int64_t index);  // for a pair that is too long
+struct ScoredText {
+  const PairScore* score;              // nullptr: the pair is too long
+  const std::vector<int32_t>& target;  // the given tokens and the scored ones, without eos
+  const Tokenizer& tokenizer;
+};
+// With `reverse`, the score of the source given the target, the line contains both scores and the adequacy.
+std::string score_line(int64_t index, const ScoredText& scored, const ScoredText* reverse = nullptr);
 
 }  // namespace weft

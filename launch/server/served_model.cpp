@@ -187,8 +187,9 @@ void ServedModel::score(const std::vector<std::shared_ptr<Work>>& all, ServerMet
     std::vector<std::string> lines;
     for (size_t i = 0; i < scored.size(); ++i, ++at) {
       const auto index = static_cast<int64_t>(i);
-      lines.push_back(scored[i] ? score_line(index, found[at], pairs[at].target, model_.target_tokenizer())
-                                : no_score_line(index));
+      lines.push_back(score_line(index, {.score = scored[i] ? &found[at] : nullptr,
+                                         .target = pairs[at].target,
+                                         .tokenizer = model_.target_tokenizer()}));
       source_tokens += std::ssize(pairs[at].source);
       target_tokens += found[at].tokens();
     }

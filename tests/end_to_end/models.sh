@@ -137,6 +137,19 @@ scoring() {  # after translating
     END { exit bad || NR != 41 }' out
   expect 0 "$weft" score --quiet --json --checkpoint whole --source valid.en --target valid.de
   check "or a JSON object for each pair" [ "$(grep -cE '^\{"index":[0-9]+,"log_prob":-.*\}$' out)" -eq 40 ]
+  "$weft" score --quiet --checkpoint whole --source valid.en --target valid.de >forward
+  "$weft" score --quiet --checkpoint whole --source valid.de --target valid.en >backward
+  expect 0 mpi 2 "$weft" score --quiet --checkpoint whole --reverse whole --source valid.en --target valid.de
+  check "in both directions, score gives the scores of each, on two ranks too" \
+    same <(cut -f 1-6 out | tail -n +2) <(paste forward backward | tail -n +2)
+  check "and the adequacy of each pair" awk -F '\t' '
+    NR == 1 { bad = $7 != "adequacy"; next }
+    { gap = $3 > $6 ? $3 - $6 : $6 - $3; error = $7 - exp(-gap + ($3 + $6) / 2); if (error > 2e-6 || error < -2e-6) bad = 1 }
+    END { exit bad || NR != 41 }' out
+  expect 0 "$weft" score --quiet --json --checkpoint whole --reverse whole --source valid.en --target valid.de
+  check "and JSON with both" grep -qE '"reverse":\{"log_prob":-.*\},"adequacy":[0-9.e-]+\}$' out
+  expect 2 "$weft" score --checkpoint whole --source valid.en --target valid.de --reverse-tag '<2en>'
+  check "a tag of the other direction needs its model" has err '--reverse-tag applies only with --reverse'
   expect 0 "$weft" evaluate --quiet --checkpoint whole --source valid.en --reference valid.de
   check "evaluate gives a line for the set" grep -qE '^valid\.en +40 +[0-9.]+ +[0-9.]+$' out
   check "and BLEU with its signature" grep -qE '^ +BLEU\|.*tok:13a.* = [0-9.]+ ' out

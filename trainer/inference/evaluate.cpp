@@ -84,6 +84,11 @@ LossSums validation_loss(Pass& p, const Transformer& model, const std::vector<Bl
 
 int64_t longest_scored_tokens(const Transformer& model) { return pair_block_rows(model) - 1; }
 
+double adequacy(const PairScore& forward, const PairScore& backward) {
+  const double a = -forward.per_token(), b = -backward.per_token();
+  return std::exp(-(std::abs(a - b) + (a + b) / 2));
+}
+
 std::vector<PairScore> score_pairs(const Replica& replica, const std::vector<PairIds>& pairs,
                                    const std::vector<int64_t>& given) {
   const auto num_given = [&](size_t pair) { return given.empty() ? 0 : given[pair]; };
