@@ -78,9 +78,9 @@ set(longest 400)
 # MeCab's dictionaries are Python packages, which are not part of Weft.
 set(skips_allowed tests/tensor/gemm/half_gemm_test.cpp tests/tensor/gemm/weight_gemm_test.cpp
     tests/trainer/metrics/mecab_test.cpp)
-# ctest's tests that may be skipped: archive, if the user is not root and cannot have a user namespace; run_page, without
-# Chromium, which `tests/run --all` installs.
-set(ctest_skips_allowed archive run_page)
+# ctest's tests that may be skipped: archive, if the user is not root and cannot have a user namespace; run_page and
+# serve_page, without Chromium, which `tests/run --part NAME` installs.
+set(ctest_skips_allowed archive run_page serve_page)
 
 function(violation text)
   set_property(GLOBAL APPEND PROPERTY violations "${text}")
