@@ -1,7 +1,7 @@
 # Functions that register test programs and tests of ctest, also over MPI and on the emulated device.
 #
 # A folder's program is <folder>_tests. In ctest it is one test, or a few that share its cases (SHARDS). Its output
-# names the cases that fail. Only `tests/run --all` runs the tests marked EXTENDED.
+# names the cases that fail. Only `tests/run --part extended` runs the tests marked EXTENDED.
 
 # Tests use two cores on any machine.
 set(test_threads OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive)

@@ -136,7 +136,7 @@ class TranslationJob {
         speed_(r.search.config.sampling.samples > 0),
         bar_("translating", "sentences", /*total=*/0,
              ProgressOutput::standard(r.model.quiet || !world_.is_main_rank())) {
-    r.tags.check(translator_);
+    r.tags.check(translator_.source_tokenizer(), translator_.target_tokenizer());
     if (r.alignment.wanted())
       keeper_.emplace(models.front(), r.alignment, r.output.empty() || !streams.output ? nullptr : &*streams.output);
     if (r.documents > 0) documents_.emplace(translator_, r.documents);

@@ -27,6 +27,7 @@ void set_num_threads(int count) {
 }
 
 int num_threads() { return omp_get_max_threads(); }
+bool binds_threads() { return omp_get_proc_bind() != omp_proc_bind_false; }
 
 namespace {
 

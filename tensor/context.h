@@ -123,6 +123,7 @@ DeviceProperties device_properties(Device device);  // describes the device in u
 
 void set_num_threads(int count);  // for ops called by this thread
 int num_threads();
+bool binds_threads();  // true if OpenMP places threads on cores (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY)
 
 bool has_bf16_instructions();   // true if matmuls can use avx512_bf16, as on processors with AMX
 std::string cpu_description();  // "Intel(R) Xeon(R) Processor, kernels for AVX-512": names the kernels that run

@@ -59,7 +59,7 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
               "average the raw weights of the checkpoints instead of their moving averages (train.ema)");
   options.add("precision", r.precision,
               "type of the new checkpoint's matrices: f32; int8 = a quarter of the size, for translation with "
-              "--precision int8, also of a single checkpoint");
+              "--precision int8; one checkpoint is then enough");
   options.add("quiet", r.quiet, "print no progress");
   for (const char* name : {"last", "best"}) options.describe_default(name, "");
   if (!options.parse(args)) return false;
@@ -75,7 +75,9 @@ bool parse(const std::vector<std::string>& args, AverageRequest& r) {
          fmt::format("--last and --best choose among the checkpoints of one run: give one folder, not {}",
                      r.paths.size()));
   if (!of_run && r.paths.size() < 2 && (r.paths.empty() || r.precision != StoredPrecision::int8))
-    fail(ErrorKind::usage, "too few checkpoints: give at least two, or a run's folder with --last N or --best N");
+    fail(ErrorKind::usage,
+         "too few checkpoints: give at least two (one with --precision int8), or a run's folder with --last N or "
+         "--best N");
   return true;
 }
 

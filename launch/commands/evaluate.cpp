@@ -271,7 +271,7 @@ int run_evaluate(const CommandContext& context) {
   const Mesh mesh = mesh_for_use(request.model, config, world);
   LoadedModel model = request.model.load(folder, config, mesh);
   Translator translator(model.replica(), model.source_tokenizer(), model.target_tokenizer(), request.decode);
-  request.tags.check(translator);
+  request.tags.check(translator.source_tokenizer(), translator.target_tokenizer());
   translate_and_score(sets, translator, request, request.model.quiet || !is_main_rank);
   if (!is_main_rank) return 0;
   print_cut_lines(sets, translator);

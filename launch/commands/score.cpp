@@ -253,7 +253,10 @@ int run_score(const CommandContext& context) {
   std::vector<Direction> directions;
   for (size_t i = 0; i < leases.size(); ++i) {
     LoadedModel model = request.model.load(leases[i].folder, configs[i], mesh);
-    if (i == 0)
+    const bool forward = i == 0;
+    (forward ? request.tags : request.reverse_tags)
+        .check(model.source_tokenizer(), model.target_tokenizer(), forward ? "--" : "--reverse-");
+    if (forward)
       directions.emplace_back(std::move(model), request.tags, request.source, request.target);
     else
       directions.emplace_back(std::move(model), request.reverse_tags, request.target, request.source);

@@ -23,9 +23,11 @@ struct TagRequest {
   TaggedLine line(const std::string& text) const {
     return {.text = text, .tag = tag, .target_tag = target_tag, .prefix = ""};
   }
-  void check(const Translator& translator) const {  // Error of kind usage if the model's tokenizers lack a tag
-    check_tags(tag, translator.source_tokenizer(), "--tag");
-    check_tags(target_tag, translator.target_tokenizer(), "--target-tag");
+  // Error of kind usage if the model's tokenizers lack a tag. `prefix` is that of the options' names: "--",
+  // "--reverse-".
+  void check(const Tokenizer& source, const Tokenizer& target, const std::string& prefix = "--") const {
+    check_tags(tag, source, prefix + "tag");
+    check_tags(target_tag, target, prefix + "target-tag");
   }
 };
 

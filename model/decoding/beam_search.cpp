@@ -77,10 +77,6 @@ BeamSearch::BeamSearch(const std::vector<SearchModel>& models, const SearchOptio
                 .whole_rows = needs_whole_rows(models, options)},
                rules_, options.mean) {}
 
-int64_t BeamSearch::most_shares(int64_t requests) const {
-  return decoder_.leaves_out() ? requests : divide_up(requests, side_by_side_);
-}
-
 class BeamSearch::Run {
  public:
   Run(BeamSearch& search, const std::vector<BeamRequest>& requests, const std::function<void(int64_t)>& on_done);

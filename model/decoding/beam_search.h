@@ -45,8 +45,6 @@ class BeamSearch {
   int64_t longest_source() const { return decoder_.shape().window_rows - 1; }
   int64_t longest_target() const { return longest_target_; }
   size_t memory_bytes() const { return decoder_.memory_bytes(); }
-  // Returns among how many searches `requests` may be divided. A search that computes idle slots needs all its slots.
-  int64_t most_shares(int64_t requests) const;
 
   // Returns the n-best list of each request, in order. Calls on_done with the number of finished requests.
   std::vector<std::vector<Hypothesis>> search(const std::vector<BeamRequest>& requests,

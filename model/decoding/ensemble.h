@@ -33,7 +33,6 @@ class Ensemble {
            EnsembleMean mean);
 
   const SlotDecoderShape& shape() const { return decoders_.front()->shape(); }
-  bool leaves_out() const { return decoders_.front()->leaves_out(); }
   size_t memory_bytes() const;
   std::vector<SlotDecoder::Rows> encode(const std::vector<const std::vector<int32_t>*>& sources, int64_t window);
   std::vector<SlotDecoder::Next> step(const std::vector<SlotDecoder::Slot>& slots);

@@ -19,9 +19,10 @@ constexpr int64_t kMostSearches = 8;  // because each has its own caches
 
 using Results = std::vector<std::vector<Hypothesis>>;
 
-int64_t num_searches(const std::vector<SearchModel>& models, int64_t side_by_side) {
+int64_t most_searches_of(const std::vector<SearchModel>& models, int64_t side_by_side) {
   for (const SearchModel& m : models)
-    if (m.ctx.device() != Device::cpu || m.tp.size() > 1) return 1;
+    if (m.ctx.device() != Device::cpu || m.tp.size() > 1 || !m.model.has_inference_weights()) return 1;
+  if (binds_threads()) return 1;
   const int64_t most = side_by_side > 0 ? std::min(side_by_side, kMostSearches) : kMostSearches;
   return std::min<int64_t>(num_threads(), most);
 }
@@ -57,28 +58,30 @@ auto start(const Work& work) -> std::future<decltype(work())> {
 }  // namespace
 
 ParallelSearch::ParallelSearch(const std::vector<SearchModel>& models, const SearchOptions& options,
-                               const TokenRules& rules, int64_t side_by_side) {
-  const auto count = static_cast<size_t>(num_searches(models, side_by_side));
-  for (size_t i = 0; i < count; ++i) {
-    std::vector<SearchModel> parts;
-    for (const SearchModel& m : models)
-      parts.push_back({.ctx = i == 0 ? m.ctx : contexts_.emplace_back(m.ctx.device(), m.ctx.dry_run()),
-                       .model = m.model,
-                       .tp = m.tp});
-    searches_.emplace_back(parts, options, rules, side_by_side > 0 ? part_of(side_by_side, i, count) : 0);
-  }
+                               const TokenRules& rules, int64_t side_by_side)
+    : models_(models),
+      options_(options),
+      rules_(rules),
+      side_by_side_(side_by_side),
+      most_searches_(most_searches_of(models, side_by_side)) {
+  add_search();
 }
 
-size_t ParallelSearch::memory_bytes() const {
-  size_t bytes = 0;
-  for (const BeamSearch& search : searches_) bytes += search.memory_bytes();
-  for (const Context& ctx : contexts_) bytes += ctx.scratch_bytes();
-  return bytes;
+void ParallelSearch::add_search() {
+  std::vector<SearchModel> models;
+  for (const SearchModel& m : models_)
+    models.push_back({.ctx = searches_.empty() ? m.ctx : contexts_.emplace_back(m.ctx.device(), m.ctx.dry_run()),
+                      .model = m.model,
+                      .tp = m.tp});
+  const auto count = static_cast<size_t>(most_searches_);
+  searches_.emplace_back(models, options_, rules_,
+                         side_by_side_ > 0 ? part_of(side_by_side_, searches_.size(), count) : 0);
 }
 
 Results ParallelSearch::search(const std::vector<BeamRequest>& requests, const std::function<void(int64_t)>& on_done) {
   const auto parts =
-      static_cast<size_t>(std::min(std::ssize(searches_), searches_.front().most_shares(std::ssize(requests))));
+      static_cast<size_t>(std::min({most_searches_, std::ssize(requests), static_cast<int64_t>(num_threads())}));
+  while (searches_.size() < parts) add_search();
   if (parts <= 1) return searches_.front().search(requests, on_done);
   const std::vector<std::vector<size_t>> dealt = deal_out(requests, parts);
   std::mutex mutex;  // guards num_done and on_done

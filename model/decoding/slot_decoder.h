@@ -31,7 +31,6 @@ class SlotDecoder {
               const TokenRules& rules);
 
   const SlotDecoderShape& shape() const { return shape_; }
-  bool leaves_out() const { return model_.has_inference_weights(); }  // true if idle slots are not computed
   // Returns the bytes of all memory except the scratch memory of `ctx`.
   size_t memory_bytes() const {
     return Buffer::footprint(state_.bytes, ctx_.device()) + Buffer::footprint(arena_bytes_, ctx_.device()) +
@@ -88,6 +87,7 @@ class SlotDecoder {
   int64_t offered() const;             // columns that a rank offers per row
   int64_t offered_by(int rank) const;  // columns that `rank` offers: the last ranks may have fewer
   VocabularyRange range_of(int rank) const;
+  bool leaves_out() const { return model_.has_inference_weights(); }
   size_t classes_bytes() const { return static_cast<size_t>(model_.output().columns()) * sizeof(int32_t); }
   Tensor upload_classes(const TokenRules& rules);
   size_t measure();  // also reserves the scratch memory of ctx_

@@ -112,8 +112,12 @@ float widened_f16(uint16_t x) {  // 1 sign bit, 5 exponent bits, 10 fraction bit
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-int64_t numel(const SafetensorsEntry& entry) {
-  return std::accumulate(entry.shape.begin(), entry.shape.end(), int64_t{1}, std::multiplies<>());
+int64_t numel(const std::vector<int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+int64_t numel(const SafetensorsEntry& entry) {  // of an entry with its place in the file
+  return static_cast<int64_t>((entry.end - entry.begin) / bytes_of_dtype(entry.dtype));
 }
 
 std::string scale_name(const std::string& matrix) { return matrix + ".scale"; }
@@ -149,19 +153,22 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path,
                                      const std::map<std::string, std::vector<int64_t>>& tensors,
                                      const std::map<std::string, std::string>& metadata, const Int8Rows& int8_rows)
     : file_(path) {
-  uint64_t position = 0;
   for (const auto& [name, shape] : tensors) {
-    SafetensorsEntry& entry = entries_[name] = {.dtype = "F32", .shape = shape};
-    const auto row = int8_rows.find(name);
-    if (row == int8_rows.end()) continue;
-    entry.dtype = "I8", entry.int8_row = row->second;
-    entries_[scale_name(name)] = {.dtype = "F32", .shape = {numel(entry) / entry.int8_row}};
+    const int64_t count = numel(shape);
+    const auto found = int8_rows.find(name);
+    const int64_t row = found == int8_rows.end() ? 0 : found->second;
+    if (row > 0 && count % row != 0)
+      fail(ErrorKind::checkpoint,
+           fmt::format("{}: tensor '{}' of shape {} has no rows of {} elements", path, name, str(shape), row));
+    entries_[name] = {.dtype = row > 0 ? "I8" : "F32", .shape = shape, .int8_row = row};
+    if (row > 0) entries_[scale_name(name)] = {.dtype = "F32", .shape = {count / row}};
   }
+  uint64_t position = 0;
   json header = json::object();  // keys are in byte order, as in the map
   if (!metadata.empty()) header["__metadata__"] = metadata;
   for (auto& [name, entry] : entries_) {
     entry.begin = position;
-    position = entry.end = entry.begin + static_cast<uint64_t>(numel(entry)) * bytes_of_dtype(entry.dtype);
+    position = entry.end = entry.begin + static_cast<uint64_t>(numel(entry.shape)) * bytes_of_dtype(entry.dtype);
     header[name] = {{"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {entry.begin, entry.end}}};
   }
   std::string text = header.dump();

@@ -58,10 +58,9 @@ struct PairScore {
   int64_t tokens() const { return std::ssize(log_probs); }
   double per_token() const { return log_prob / static_cast<double>(tokens()); }
 };
-// Returns how likely a pair is a translation, between 0 and 1, by the scores of models of both directions: exp(-(|a -
-// b|
-// + (a + b) / 2)), where a and b are cross-entropies per token (Junczys-Dowmunt 2018, "Dual Conditional Cross-Entropy
-// Filtering of Noisy Parallel Corpora", section 2.2).
+// Returns a score between 0 and 1 for filtering pairs, from the scores of models of both directions:
+// exp(-(|a - b| + (a + b) / 2)), where a and b are cross-entropies per token (Junczys-Dowmunt 2018, "Dual Conditional
+// Cross-Entropy Filtering of Noisy Parallel Corpora", section 2.2).
 double adequacy(const PairScore& forward, const PairScore& backward);
 // The first given[i] target tokens of pair i are not scored; if `given` is empty, all are. Throws an Error of kind data
 // that names the index of a pair if the source or target has more than longest_scored_tokens(model) tokens.

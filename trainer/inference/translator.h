@@ -81,7 +81,6 @@ class Translator {
   int64_t longest_source() const { return search_.longest_source(); }
   int64_t longest_prefix() const { return search_.longest_target(); }
   int64_t num_cut() const { return num_cut_; }  // sentences truncated since construction
-  size_t memory_bytes() const { return search_.memory_bytes(); }
 
  private:
   std::vector<std::vector<Hypothesis>> search(const std::vector<TranslationInput>& inputs,

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/decoding/parallel_search.h"
+#include "model/decoding/beam_search.h"
 #include "parallel/device_mesh.h"
 #include "trainer/checkpoint/checkpoint_saver.h"
 #include "trainer/display/units.h"
@@ -85,7 +85,7 @@ MemoryPlan plan_tensors(const RunConfig& c, const TensorParallel& tp, Device dev
                         plan.parameters - plan.moments - plan.average;
   plan.activations = Buffer::footprint(arena_bytes(c, tp, dry), device);
   if (translates(c))
-    plan.translation = ParallelSearch({{dry, replica.model, tp}}, {.beam = beam_options(c.decode)}).memory_bytes() +
+    plan.translation = BeamSearch({{dry, replica.model, tp}}, {.beam = beam_options(c.decode)}).memory_bytes() +
                        Buffer::footprint(params.inference_bytes(), device);
   plan.workspace = of_optimizer.workspace, plan.scratch = dry.scratch_bytes() + of_optimizer.workspace;
   plan.saving = largest_share_of_a_checkpoint(c, dry, replica);

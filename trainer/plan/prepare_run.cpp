@@ -78,7 +78,7 @@ std::string plan_run(const PreparedRun& run, const Mesh& mesh) {
                     frozen_names(c));
   const Transformer model(c.model, params, /*num_positions=*/1);
   const bool on_host = mesh.device() == Device::cpu;
-  if (on_host) params.require_memory();  // fails early, because planning huge tables would take minutes
+  if (on_host) params.require_memory();  // fails early, before anything is planned
   const MemoryPlan memory = plan_memory(run, tp, mesh.own());
   if (on_host) require_fit_on_host(c, tp, memory, memory_limit());
   const std::string plan = describe_plan(run, params, memory, mesh.own(), run.placement);
