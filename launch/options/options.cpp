@@ -71,7 +71,7 @@ void Options::positional(const char* name, std::vector<std::string>& values, con
 
 void Options::describe_default(const std::string& key, const std::string& text) {
   const auto field = std::find_if(fields_.begin(), fields_.end(), [&](const Field& f) { return f.key == key; });
-  field->get = [text] { return text; };
+  field->get = [this, key, text, value = field->get] { return given(key) ? value() : text; };
 }
 
 bool Options::parse(const std::vector<std::string>& args) {

@@ -71,6 +71,16 @@ TEST(Options, SetsWhatWasGivenOverOtherDefaults) {
   EXPECT_EQ(e.files, std::vector<std::string>{"one"});
 }
 
+// A job that continues compares these values with those with which it was begun.
+TEST(Options, AGivenValueReplacesADescribedDefault) {
+  Example e;
+  e.options.describe_default("decode.beam", "checkpoint's");
+  e.options.describe_default("vocab-size", "chosen by the text");
+  EXPECT_TRUE(e.options.parse({"--decode.beam=7"}));
+  EXPECT_EQ(e.options.values().at("decode.beam"), "7");
+  EXPECT_EQ(e.options.values().at("vocab-size"), "chosen by the text");
+}
+
 TEST(Options, HelpIsAManPageWithChoicesAndDefaults) {
   Example e;
   const std::string page = e.options.help(HelpFormat::man);
