@@ -48,6 +48,10 @@ struct Server::Impl {
   }
 
   std::string wait_for(std::shared_ptr<Work> work, std::chrono::steady_clock::time_point arrival) {
+    if (work->sentences > limits.queue)
+      throw HttpError{400, fmt::format("the request has {} sentences, each sample included, but at most {} may wait "
+                                       "(--queue): send fewer lines or samples at a time",
+                                       work->sentences, limits.queue)};
     work->deadline = arrival + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                    std::chrono::duration<double>(limits.seconds));
     const auto deadline = work->deadline;
