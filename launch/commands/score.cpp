@@ -93,26 +93,28 @@ class PairReader {
 // One of the directions in which pairs are scored.
 class Direction {
  public:
-  // `given` and `scored` are the paths of the texts.
-  Direction(LoadedModel model, TagRequest tags, std::string given, std::string scored)
+  // `reverse`: the model of --reverse, which scores sources.
+  Direction(LoadedModel model, const ScoreRequest& request, bool reverse)
       : model_(std::move(model)),
-        tags_(std::move(tags)),
-        limit_(longest_scored_tokens(model_.replica().model())),
-        given_(std::move(given)),
-        scored_(std::move(scored)) {}
+        request_(request),
+        reverse_(reverse),
+        limit_(longest_scored_tokens(model_.replica().model())) {
+    tags().check(model_.source_tokenizer(), model_.target_tokenizer(), reverse ? "--reverse-" : "--");
+  }
 
   struct Pair {
     PairIds ids;
     PairScore score;  // without tokens if the pair is too long
   };
   // `lines` contains source, target, source, target, ... All ranks call it.
-  std::vector<Pair> score(const std::vector<std::string>& lines, bool from_target, int64_t pairs_before) {
+  std::vector<Pair> score(const std::vector<std::string>& lines, int64_t pairs_before) {
     std::vector<PairIds> ids;
     std::vector<int64_t> given;
     std::vector<bool> fits;
     for (size_t i = 0; i < lines.size(); i += 2) {
-      EncodedPair pair = encode_pair(tags_.line(lines[i + (from_target ? 1 : 0)]), lines[i + (from_target ? 0 : 1)],
-                                     model_.source_tokenizer(), model_.target_tokenizer());
+      const std::string &given_line = lines[i + (reverse_ ? 1 : 0)], &scored_line = lines[i + (reverse_ ? 0 : 1)];
+      EncodedPair pair =
+          encode_pair(tags().line(given_line), scored_line, model_.source_tokenizer(), model_.target_tokenizer());
       fits.push_back(!is_too_long(pair.ids, pairs_before + static_cast<int64_t>(i / 2) + 1));
       given.push_back(fits.back() ? pair.given : 0);
       ids.push_back(fits.back() ? std::move(pair.ids) : PairIds());
@@ -135,19 +137,21 @@ class Direction {
   }
 
  private:
+  const TagRequest& tags() const { return reverse_ ? request_.reverse_tags : request_.tags; }
   bool is_too_long(const PairIds& pair, int64_t line) {
-    const bool is_source = std::ssize(pair.source) > limit_;
-    if (!is_source && std::ssize(pair.target) <= limit_) return false;
+    const bool is_given = std::ssize(pair.source) > limit_;
+    if (!is_given && std::ssize(pair.target) <= limit_) return false;
     if (++num_too_long_ == 1)
-      first_too_long_ = fmt::format("{}, line {} with {} tokens", is_source ? given_ : scored_, line,
-                                    is_source ? pair.source.size() : pair.target.size());
+      first_too_long_ =
+          fmt::format("{}, line {} with {} tokens", is_given != reverse_ ? request_.source : request_.target, line,
+                      is_given ? pair.source.size() : pair.target.size());
     return true;
   }
 
   LoadedModel model_;
-  TagRequest tags_;
+  const ScoreRequest& request_;
+  bool reverse_;
   int64_t limit_;
-  std::string given_, scored_;
   int64_t num_too_long_ = 0;
   std::string first_too_long_;
 };
@@ -204,8 +208,7 @@ void score_all(Communicator& world, std::vector<Direction>& directions, const Sc
     const std::vector<std::string> lines = lines_of_rank0(world, [&] { return reader->next(); });
     if (lines.empty()) break;
     std::vector<std::vector<Direction::Pair>> scored;
-    for (Direction& direction : directions)
-      scored.push_back(direction.score(lines, /*from_target=*/!scored.empty(), done));
+    for (Direction& direction : directions) scored.push_back(direction.score(lines, done));
     for (size_t i = 0; world.is_main_rank() && i < scored[0].size(); ++i) {
       const Direction::Pair& pair = scored[0][i];
       const Direction::Pair* reverse = both ? &scored[1][i] : nullptr;
@@ -251,16 +254,8 @@ int run_score(const CommandContext& context) {
   if (!request.output.empty()) files.push_back(request.output);
   if (open_output(world, files, job_of(options, leases, mesh), output)) return 0;
   std::vector<Direction> directions;
-  for (size_t i = 0; i < leases.size(); ++i) {
-    LoadedModel model = request.model.load(leases[i].folder, configs[i], mesh);
-    const bool forward = i == 0;
-    (forward ? request.tags : request.reverse_tags)
-        .check(model.source_tokenizer(), model.target_tokenizer(), forward ? "--" : "--reverse-");
-    if (forward)
-      directions.emplace_back(std::move(model), request.tags, request.source, request.target);
-    else
-      directions.emplace_back(std::move(model), request.reverse_tags, request.target, request.source);
-  }
+  for (size_t i = 0; i < leases.size(); ++i)
+    directions.emplace_back(request.model.load(leases[i].folder, configs[i], mesh), request, /*reverse=*/i > 0);
   all_or_none(world, [&] {
     if (world.is_main_rank()) check_text(request);
   });

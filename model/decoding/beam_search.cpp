@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "tensor/error.h"
@@ -127,7 +126,6 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
       requests_(requests),
       on_done_(on_done),
       beam_(search.options_.beam.beam),
-      waiting_(requests.size()),
       window_users_(static_cast<size_t>(kNumWindows), 0),
       busy_(static_cast<size_t>(search.num_groups_), false),
       results_(requests.size()) {
@@ -138,9 +136,8 @@ BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& request
                        r.source.size(), r.max_tokens, search.longest_source(), search.longest_target()));
     require(std::ssize(r.prefix) <= r.max_tokens, ErrorKind::internal, "a prefix is longer than max_tokens");
   }
-  std::iota(waiting_.begin(), waiting_.end(), size_t{0});
-  std::stable_sort(waiting_.begin(), waiting_.end(),
-                   [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });
+  const std::vector<size_t> order = longest_first(requests);
+  waiting_.assign(order.begin(), order.end());
 }
 
 std::vector<std::vector<Hypothesis>> BeamSearch::Run::finish() {

@@ -7,8 +7,10 @@
 // and sampling.h a sample. slot_decoder.h computes them, and ensemble.h the mean of several models.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "model/decoding/beam.h"
@@ -34,6 +36,15 @@ struct SearchOptions {
   SamplingOptions sampling;  // with samples > 0, each request gets one sample, and the beam must be 1
   EnsembleMean mean = EnsembleMean::probability;
 };
+
+// Returns the indices of sentences (with a member `source`) from the longest source to the shortest.
+template <typename Sentence>
+std::vector<size_t> longest_first(const std::vector<Sentence>& sentences) {
+  std::vector<size_t> order(sentences.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t i) { return sentences[i].source.size(); });
+  return order;
+}
 
 class BeamSearch {
  public:

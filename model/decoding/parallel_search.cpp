@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
-#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -35,10 +34,7 @@ int64_t part_of(int64_t total, size_t index, size_t parts) {
 
 // Deals the requests out from the longest source to the shortest. Returns the indices of each part's requests.
 std::vector<std::vector<size_t>> deal_out(const std::vector<BeamRequest>& requests, size_t parts) {
-  std::vector<size_t> order(requests.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order,
-                           [&](size_t a, size_t b) { return requests[a].source.size() > requests[b].source.size(); });
+  const std::vector<size_t> order = longest_first(requests);
   std::vector<std::vector<size_t>> dealt(parts);
   for (size_t i = 0; i < order.size(); ++i) dealt[i % parts].push_back(order[i]);
   return dealt;
@@ -70,9 +66,7 @@ ParallelSearch::ParallelSearch(const std::vector<SearchModel>& models, const Sea
 void ParallelSearch::add_search() {
   std::vector<SearchModel> models;
   for (const SearchModel& m : models_)
-    models.push_back({.ctx = searches_.empty() ? m.ctx : contexts_.emplace_back(m.ctx.device(), m.ctx.dry_run()),
-                      .model = m.model,
-                      .tp = m.tp});
+    models.push_back({.ctx = searches_.empty() ? m.ctx : contexts_.emplace_back(), .model = m.model, .tp = m.tp});
   const auto count = static_cast<size_t>(most_searches_);
   searches_.emplace_back(models, options_, rules_,
                          side_by_side_ > 0 ? part_of(side_by_side_, searches_.size(), count) : 0);
@@ -91,18 +85,17 @@ Results ParallelSearch::search(const std::vector<BeamRequest>& requests, const s
     ++num_done;
     if (on_done) on_done(num_done);
   };
-  const auto run = [&](size_t part, int64_t threads, const std::vector<std::string>& frames) {
-    set_num_threads(static_cast<int>(threads));
+  const int threads = num_threads();  // of this thread
+  const std::vector<std::string> frames = ErrorFrame::frames();
+  const auto run = [&](size_t part) {
+    set_num_threads(static_cast<int>(part_of(threads, part, parts)));
     ErrorFrame::frames() = frames;
     std::vector<BeamRequest> own;
     for (const size_t i : dealt[part]) own.push_back(requests[i]);
     return searches_[part].search(own, count_done);
   };
   std::vector<std::future<Results>> running;  // their destructors wait
-  for (size_t part = 0; part < parts; ++part)
-    running.push_back(start([&run, part, threads = part_of(num_threads(), part, parts), frames = ErrorFrame::frames()] {
-      return run(part, threads, frames);
-    }));
+  for (size_t part = 0; part < parts; ++part) running.push_back(start([&run, part] { return run(part); }));
   Results results(requests.size());
   for (size_t part = 0; part < parts; ++part) {
     Results found = running[part].get();

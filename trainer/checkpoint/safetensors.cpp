@@ -177,11 +177,11 @@ SafetensorsWriter::SafetensorsWriter(const std::string& path,
   file_.write(&length, kLengthBytes);
   file_.write(text.data(), text.size());
   current_ = entries_.begin();
-  begin();
+  begin_tensor();
 }
 
 // Sets `left_` of the current tensor. Skips tensors without elements, and writes scales, which follow their matrix.
-void SafetensorsWriter::begin() {
+void SafetensorsWriter::begin_tensor() {
   for (; current_ != entries_.end(); ++current_) {
     const auto& [name, entry] = *current_;
     left_ = numel(entry);
@@ -203,7 +203,7 @@ void SafetensorsWriter::write(const float* data, int64_t count) {
     data += taken, count -= taken, left_ -= taken;
     if (left_ > 0) continue;
     ++current_;
-    begin();
+    begin_tensor();
   }
 }
 

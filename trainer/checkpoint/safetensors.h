@@ -48,7 +48,7 @@ class SafetensorsWriter {  // writes tensors in byte order of their names, in F3
 
  private:
   void write_int8(const std::string& name, int64_t row, std::span<const float> data);
-  void begin();
+  void begin_tensor();
 
   DigestWriter file_;
   SafetensorsEntries entries_;

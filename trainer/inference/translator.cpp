@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "data/tags.h"
@@ -75,10 +74,7 @@ class Unpacker {
 
 // Returns the indices of this rank's sentences: every dp-th sentence of the list sorted from longest to shortest.
 std::vector<size_t> share_of(const std::vector<TranslationInput>& inputs, const Communicator& dp) {
-  std::vector<size_t> order(inputs.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return inputs[a].source.size() > inputs[b].source.size(); });
+  const std::vector<size_t> order = longest_first(inputs);
   std::vector<size_t> mine;
   for (auto i = static_cast<size_t>(dp.rank()); i < order.size(); i += static_cast<size_t>(dp.size()))
     mine.push_back(order[i]);
