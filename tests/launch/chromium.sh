@@ -22,7 +22,7 @@ with_checks() {  # with_checks SCRIPT <PAGE
 }
 passes() {  # passes PAGE WIDTH OPTION...: a page with checks
   render "$2" "${@:3}" --dump-dom "file://$folder/$1" >dom
-  sed -n '/<title>passed</d; s/^<title>\(.*\)<\/title>/\1/p' dom
+  sed -n '/<title>passed</d; s/^<title>\(.*\)<\/title>/\1/p' dom >err
   grep -q '^<title>passed</title>' dom
 }
 screenshots() {  # screenshots PAGE NAME FOLDER OPTION...: in light and dark, on a screen and on a phone

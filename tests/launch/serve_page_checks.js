@@ -7,6 +7,9 @@ const all = (selector) => [...document.querySelectorAll(selector)];
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const send = (element, type) => element.dispatchEvent(new Event(type, { bubbles: true }));
 
+const links = () => all("#lines details[open] svg line");
+const is_drawn = () => links().every((link) => link.hasAttribute("y2"));
+
 async function ask(text, mode, values) {
   byId("text").value = text;
   const choice = document.querySelector(`input[value=${mode}]`);
@@ -19,7 +22,8 @@ async function ask(text, mode, values) {
   send(byId("text"), "input");
   byId("form").requestSubmit();
   while (waiting !== null) await pause(10);
-  await pause(100);  // until alignments are drawn
+  // Alignments are drawn with the next frame. Pauses are over at once, as time is virtual; a request takes real time.
+  for (let tries = 0; !is_drawn() && tries < 5000; ++tries) await call("v1/models");
 }
 
 function drawn_rightly(when) {
@@ -35,8 +39,7 @@ async function translations() {
   check("with its score", all(".line").every((line, i) => line.textContent.includes(`score ${fixed(expected[i].score, 3)}`)));
   check("and an alternative", all(".line > details > ol > li").length === expected.length);
   drawn_rightly("translations");
-  const links = all("#lines details[open] svg line");
-  check("alignments are drawn", links.length > 0 && links.every((link) => Number(link.getAttribute("y2")) > 0));
+  check("alignments are drawn", links().length > 0 && links().every((link) => Number(link.getAttribute("y2")) > 0));
   const tokens = all("#lines details[open] .token");
   check("a line has its tokens and those of its source", tokens.length >= 2 * expected.length);
   const linked = tokens.find((token) => about.get(token).links.length > 0);
