@@ -78,8 +78,8 @@ BeamSearch::BeamSearch(const std::vector<SearchModel>& models, const SearchOptio
 
 class BeamSearch::Run {
  public:
-  Run(BeamSearch& search, const std::vector<BeamRequest>& requests, const std::function<void(int64_t)>& on_done);
-  std::vector<std::vector<Hypothesis>> finish();
+  Run(BeamSearch& search, SearchWork& work);
+  void finish();
 
  private:
   struct Job {  // an encoded sentence
@@ -107,43 +107,36 @@ class BeamSearch::Run {
   void retire();
 
   BeamSearch& search_;
+  SearchWork& work_;
   const std::vector<BeamRequest>& requests_;
-  const std::function<void(int64_t)>& on_done_;
   const int64_t beam_;
-  std::deque<size_t> waiting_;  // requests not yet encoded, longest first
-  std::deque<Job> encoded_;     // encoded, not yet in slots
+  std::deque<Job> encoded_;  // not yet in slots
   std::vector<Job> active_;
   std::vector<int64_t> window_users_;  // jobs that still read each window
   std::vector<bool> busy_;             // by group
   std::vector<int32_t> copy_from_, copy_to_;
-  std::vector<std::vector<Hypothesis>> results_;
-  int64_t num_done_ = 0;
 };
 
-BeamSearch::Run::Run(BeamSearch& search, const std::vector<BeamRequest>& requests,
-                     const std::function<void(int64_t)>& on_done)
+BeamSearch::Run::Run(BeamSearch& search, SearchWork& work)
     : search_(search),
-      requests_(requests),
-      on_done_(on_done),
+      work_(work),
+      requests_(work.requests()),
       beam_(search.options_.beam.beam),
       window_users_(static_cast<size_t>(kNumWindows), 0),
-      busy_(static_cast<size_t>(search.num_groups_), false),
-      results_(requests.size()) {
-  for (const BeamRequest& r : requests) {
+      busy_(static_cast<size_t>(search.num_groups_), false) {
+  for (const BeamRequest& r : requests_) {
     if (std::ssize(r.source) > search.longest_source() || r.max_tokens > search.longest_target())
       fail(ErrorKind::internal,
            fmt::format("a request with {} source tokens and up to {} target tokens exceeds the limits {} and {}",
                        r.source.size(), r.max_tokens, search.longest_source(), search.longest_target()));
     require(std::ssize(r.prefix) <= r.max_tokens, ErrorKind::internal, "a prefix is longer than max_tokens");
   }
-  const std::vector<size_t> order = longest_first(requests);
-  waiting_.assign(order.begin(), order.end());
 }
 
-std::vector<std::vector<Hypothesis>> BeamSearch::Run::finish() {
+void BeamSearch::Run::finish() {
   for (;;) {
     admit();
-    if (active_.empty()) return std::move(results_);
+    if (active_.empty()) return;
     step();
     retire();
   }
@@ -152,16 +145,11 @@ std::vector<std::vector<Hypothesis>> BeamSearch::Run::finish() {
 // Fills a free window with waiting sentences. Returns false if no window is free or no sentence waits.
 bool BeamSearch::Run::encode_window() {
   const auto window = std::find(window_users_.begin(), window_users_.end(), 0);
-  if (waiting_.empty() || window == window_users_.end()) return false;
-  std::vector<size_t> taken;
+  if (window == window_users_.end()) return false;
+  const std::vector<size_t> taken = work_.take(search_.decoder_.shape().window_rows);
+  if (taken.empty()) return false;
   std::vector<const std::vector<int32_t>*> sources;
-  for (int64_t rows = 0; !waiting_.empty(); waiting_.pop_front()) {
-    const std::vector<int32_t>& source = requests_[waiting_.front()].source;
-    rows += static_cast<int64_t>(source.size()) + 1;
-    if (rows > search_.decoder_.shape().window_rows) break;
-    taken.push_back(waiting_.front());
-    sources.push_back(&source);
-  }
+  for (const size_t request : taken) sources.push_back(&requests_[request].source);
   const int64_t index = window - window_users_.begin();
   const std::vector<SlotDecoder::Rows> rows = search_.decoder_.encode(sources, index);
   for (size_t i = 0; i < taken.size(); ++i) {
@@ -281,18 +269,20 @@ void BeamSearch::Run::advance(Job& job, std::vector<SlotDecoder::Next>& next) {
 void BeamSearch::Run::retire() {
   std::erase_if(active_, [&](const Job& job) {
     if (!job.beam.done()) return false;
-    results_[job.request] = job.beam.best();
+    work_.finish(job.request, job.beam.best());
     set_busy(job, false);
     --window_users_[static_cast<size_t>(job.window)];
-    ++num_done_;
-    if (on_done_) on_done_(num_done_);
     return true;
   });
 }
 
 std::vector<std::vector<Hypothesis>> BeamSearch::search(const std::vector<BeamRequest>& requests,
                                                         const std::function<void(int64_t)>& on_done) {
-  return Run(*this, requests, on_done).finish();
+  SearchWork work(requests, on_done);
+  search(work);
+  return work.results();
 }
+
+void BeamSearch::search(SearchWork& work) { Run(*this, work).finish(); }
 
 }  // namespace weft

@@ -7,26 +7,17 @@
 // and sampling.h a sample. slot_decoder.h computes them, and ensemble.h the mean of several models.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <numeric>
 #include <vector>
 
 #include "model/decoding/beam.h"
 #include "model/decoding/ensemble.h"
 #include "model/decoding/sampling.h"
+#include "model/decoding/search_work.h"
 #include "model/decoding/slot_decoder.h"
 
 namespace weft {
-
-struct BeamRequest {
-  std::vector<int32_t> source;  // tokens without eos, at most longest_source()
-  int64_t max_tokens = 0;       // per hypothesis, at most longest_target()
-  std::vector<int32_t> prefix;  // first tokens of every hypothesis, at most max_tokens; any token except eos
-  int64_t min_tokens = 0;       // per hypothesis, prefix included, unless max_tokens is less
-  int64_t sample = 0;           // number of the sample of this source; without sampling, it has no effect
-};
 
 struct SearchOptions {
   BeamOptions beam;
@@ -36,15 +27,6 @@ struct SearchOptions {
   SamplingOptions sampling;  // with samples > 0, each request gets one sample, and the beam must be 1
   EnsembleMean mean = EnsembleMean::probability;
 };
-
-// Returns the indices of sentences (with a member `source`) from the longest source to the shortest.
-template <typename Sentence>
-std::vector<size_t> longest_first(const std::vector<Sentence>& sentences) {
-  std::vector<size_t> order(sentences.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t i) { return sentences[i].source.size(); });
-  return order;
-}
 
 class BeamSearch {
  public:
@@ -60,6 +42,7 @@ class BeamSearch {
   // Returns the n-best list of each request, in order. Calls on_done with the number of finished requests.
   std::vector<std::vector<Hypothesis>> search(const std::vector<BeamRequest>& requests,
                                               const std::function<void(int64_t)>& on_done = {});
+  void search(SearchWork& work);  // decodes what it takes from `work`
 
  private:
   class Run;

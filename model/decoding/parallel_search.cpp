@@ -1,11 +1,10 @@
-// model/decoding/parallel_search.cpp: deals requests out to searches, and runs each search in its own thread.
+// model/decoding/parallel_search.cpp: runs each search in its own thread.
 #include "model/decoding/parallel_search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <future>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -15,8 +14,6 @@ namespace weft {
 namespace {
 
 constexpr int64_t kMostSearches = 8;  // because each has its own caches
-
-using Results = std::vector<std::vector<Hypothesis>>;
 
 int64_t most_searches_of(const std::vector<SearchModel>& models, int64_t side_by_side) {
   for (const SearchModel& m : models)
@@ -32,18 +29,10 @@ int64_t part_of(int64_t total, size_t index, size_t parts) {
   return total / count + (static_cast<int64_t>(index) < total % count ? 1 : 0);
 }
 
-// Deals the requests out from the longest source to the shortest. Returns the indices of each part's requests.
-std::vector<std::vector<size_t>> deal_out(const std::vector<BeamRequest>& requests, size_t parts) {
-  const std::vector<size_t> order = longest_first(requests);
-  std::vector<std::vector<size_t>> dealt(parts);
-  for (size_t i = 0; i < order.size(); ++i) dealt[i % parts].push_back(order[i]);
-  return dealt;
-}
-
-template <typename Work>
-auto start(const Work& work) -> std::future<decltype(work())> {
+template <typename Search>
+std::future<void> start(const Search& search) {
   try {
-    return std::async(std::launch::async, work);
+    return std::async(std::launch::async, search);
   } catch (const std::system_error& e) {
     fail(ErrorKind::io, fmt::format("a thread for a search cannot be started: {}; raise the limit of processes or "
                                     "memory (ulimit -u, -v, -d), or set fewer threads with OMP_NUM_THREADS",
@@ -72,36 +61,29 @@ void ParallelSearch::add_search() {
                          side_by_side_ > 0 ? part_of(side_by_side_, searches_.size(), count) : 0);
 }
 
-Results ParallelSearch::search(const std::vector<BeamRequest>& requests, const std::function<void(int64_t)>& on_done) {
+std::vector<std::vector<Hypothesis>> ParallelSearch::search(const std::vector<BeamRequest>& requests,
+                                                            const std::function<void(int64_t)>& on_done) {
   const auto parts =
       static_cast<size_t>(std::min({most_searches_, std::ssize(requests), static_cast<int64_t>(num_threads())}));
   while (searches_.size() < parts) add_search();
   if (parts <= 1) return searches_.front().search(requests, on_done);
-  const std::vector<std::vector<size_t>> dealt = deal_out(requests, parts);
-  std::mutex mutex;  // guards num_done and on_done
-  int64_t num_done = 0;
-  const auto count_done = [&](int64_t) {
-    const std::scoped_lock lock(mutex);
-    ++num_done;
-    if (on_done) on_done(num_done);
-  };
+  SearchWork work(requests, on_done, parts);
   const int threads = num_threads();  // of this thread
   const std::vector<std::string> frames = ErrorFrame::frames();
   const auto run = [&](size_t part) {
     set_num_threads(static_cast<int>(part_of(threads, part, parts)));
     ErrorFrame::frames() = frames;
-    std::vector<BeamRequest> own;
-    for (const size_t i : dealt[part]) own.push_back(requests[i]);
-    return searches_[part].search(own, count_done);
+    try {
+      searches_[part].search(work);
+    } catch (...) {
+      work.drop_rest();
+      throw;
+    }
   };
-  std::vector<std::future<Results>> running;  // their destructors wait
-  for (size_t part = 0; part < parts; ++part) running.push_back(start([&run, part] { return run(part); }));
-  Results results(requests.size());
-  for (size_t part = 0; part < parts; ++part) {
-    Results found = running[part].get();
-    for (size_t i = 0; i < found.size(); ++i) results[dealt[part][i]] = std::move(found[i]);
-  }
-  return results;
+  std::vector<std::future<void>> running;  // their destructors wait
+  for (size_t part = 0; part < parts; ++part) running.push_back(start([&run, part] { run(part); }));
+  for (std::future<void>& search : running) search.get();
+  return work.results();
 }
 
 }  // namespace weft
