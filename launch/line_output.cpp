@@ -18,9 +18,9 @@ int64_t LineOutput::skip_finished(const std::function<bool(std::string& line)>& 
   while (skipped < files_->num_lines() && next(line)) add_to_digest(line), ++skipped;
   if (skipped < files_->num_lines() || digest_.hex_so_far() != files_->input_digest())
     fail(ErrorKind::data,
-         fmt::format("the first {} lines of the input are not those whose output {} describes: restore "
-                     "the input, or remove this file and the .part files",
-                     files_->num_lines(), files_->state_file()));
+         fmt::format("the input does not begin with the lines whose output {} describes: restore the input, or "
+                     "remove this file and the .part files",
+                     files_->state_file()));
   return skipped;
 }
 

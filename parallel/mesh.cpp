@@ -33,9 +33,9 @@ ParallelConfig resolve_grid(ParallelConfig wanted, int ranks) {
   }
   if (dp == 0) {
     if (ranks % tp != 0) {
-      fail(ErrorKind::usage, fmt::format("{} ranks cannot be divided into groups of parallel.tp = {} ranks: change "
-                                         "parallel.tp, or start a multiple of {} ranks with weft launch -n",
-                                         ranks, tp, tp));
+      fail(ErrorKind::usage, fmt::format("the number of ranks, {0}, must be a multiple of parallel.tp = {1}: change "
+                                         "parallel.tp, or start a multiple of {1} ranks with weft launch -n",
+                                         ranks, tp));
     }
     wanted.dp = ranks / tp;
     return wanted;

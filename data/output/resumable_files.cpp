@@ -33,7 +33,7 @@ void refuse_other_job(const ResumableFiles::Job& earlier, const ResumableFiles::
     for (const auto& [name, unused] : *job)
       if (value(earlier, name) != value(now, name))
         fail(ErrorKind::usage,
-             fmt::format("{} was begun with {} = {}, but now it is {}: give the same options, or remove {}*", part,
+             fmt::format("{} was begun with {} = '{}', but now it is '{}': give the same options, or remove {}*", part,
                          name, printable(value(earlier, name)), printable(value(now, name)), part));
 }
 
@@ -86,7 +86,7 @@ void ResumableFiles::open_part(File& file) {
   file.descriptor = FileDescriptor(open(file.part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (!file.descriptor) fail(ErrorKind::io, fmt::format("cannot open {}: {}", file.part, std::strerror(errno)));
   if (flock(file.descriptor.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail(ErrorKind::usage, fmt::format("another process writes {}", file.part));
+    fail(ErrorKind::io, fmt::format("another process writes {}: try again when it has ended", file.part));
 }
 
 void ResumableFiles::cut_off(const File& file) const {

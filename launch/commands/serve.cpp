@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -65,23 +66,26 @@ bool parse(const std::vector<std::string>& args, ServeRequest& r, Options& optio
   return true;
 }
 
-// Stops the server at the first SIGTERM or SIGINT. Ends the program at the second one, or if the server does not run
-// yet. All threads that are started later ignore these signals.
+// Stops the server at the first SIGTERM or SIGINT. Ends the program at the second one, if the server does not run yet,
+// or if a client still sends its request when all that had arrived must have been answered. All threads that are
+// started later ignore these signals.
 class StopSignals {
  public:
-  StopSignals() {
+  explicit StopSignals(double seconds_to_answer) {
     sigemptyset(&signals_);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    std::thread([this] {
+    std::thread([this, seconds_to_answer] {
+      const timespec last{.tv_sec = static_cast<time_t>(std::ceil(seconds_to_answer)) + 1, .tv_nsec = 0};
       int signal = 0;
       sigwait(&signals_, &signal);
       Server* server = server_;
       if (server == nullptr) _exit(128 + signal);
       print_note("weft: stopping after the requests that have arrived; a second signal ends the server at once\n");
       server->stop();
-      sigwait(&signals_, &signal);
-      _exit(128 + signal);
+      signal = sigtimedwait(&signals_, nullptr, &last);
+      if (signal < 0) print_note("weft: stopped while a client was still sending its request\n");
+      _exit(signal < 0 ? 0 : 128 + signal);
     }).detach();
   }
   void stop(Server& server) { server_ = &server; }
@@ -113,7 +117,7 @@ int run_serve(const CommandContext& context) {
       "docs/formats/http-requests.md lists the requests.\n\n"
       "  weft serve --checkpoint en-de=runs/mine");
   if (!parse(context.args, request, options)) return 0;
-  static StopSignals signals;
+  static StopSignals signals(request.limits.seconds);
   const auto alone = make_single_communicator();
   std::vector<CheckpointLease> leases;
   std::vector<std::unique_ptr<Mesh>> meshes;

@@ -46,7 +46,7 @@ void SearchRequest::complete(const Options& options, const DecodeConfig& saved) 
     refuse_given(options, {"beam", "beam-kind", "nbest"},
                  "applies only to beam search: leave out --sample or this option");
   else
-    refuse_given(options, {"top-k", "top-p", "temperature", "seed", "mbr"}, "applies only to samples: add --sample");
+    refuse_given(options, {"top-k", "top-p", "temperature", "seed", "mbr"}, "applies only to samples: add --samples N");
   if (ensemble.empty()) refuse_given(options, {"ensemble-mean"}, "applies only with --ensemble");
   if (samples < 1) fail(ErrorKind::usage, fmt::format("--samples must be at least 1, but is {}", samples));
   if (draws) config.sampling.samples = samples;

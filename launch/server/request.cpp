@@ -64,6 +64,11 @@ std::vector<std::string> RequestReader::lines(const char* key) const {
   return lines;
 }
 
+void RequestReader::refuse_given(std::initializer_list<const char*> keys, const char* why) const {
+  for (const char* key : keys)
+    if (fields_.contains(key)) refuse(fmt::format("\"{}\" {}", key, why));
+}
+
 void RequestReader::refuse_others(std::initializer_list<const char*> known) const {
   const std::vector<std::string> names(known.begin(), known.end());
   for (const auto& [key, unused] : fields_.items()) {
@@ -96,6 +101,12 @@ ServedTranslation RequestReader::translation(const DecodeConfig& saved) const {
                      .temperature = value("temperature", 1.0, number),
                      .seed = value<uint64_t>("seed", 1, "a whole number from 0 on")};
   parse_value("mbr", value<std::string>("mbr", "none", text), search.utility);
+  if (search.sampling.samples == 0)
+    refuse_given({"top_k", "top_p", "temperature", "seed", "mbr"}, "applies only to samples: add \"samples\"");
+  else
+    refuse_given({"beam", "nbest"}, "applies only to beam search: leave out \"samples\" or this field");
+  if (search.utility != RiskUtility::none && search.sampling.samples < 2)
+    refuse("\"mbr\" compares samples: \"samples\" must be at least 2");
   const int64_t widest = std::max(limits_.beam, saved.beam);
   if (search.decode.beam > widest) refuse(fmt::format("\"beam\" is above the limit of {}", widest));
   if (search.sampling.samples < 0 || search.sampling.samples > limits_.samples)

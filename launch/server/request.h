@@ -47,6 +47,7 @@ class RequestReader {
   std::vector<std::string> lines(const char* key) const;
   template <typename T>
   T value(const char* key, T usual, const char* kind) const;
+  void refuse_given(std::initializer_list<const char*> keys, const char* why) const;
   void refuse_others(std::initializer_list<const char*> known) const;
 
   nlohmann::json fields_;

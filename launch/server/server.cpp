@@ -6,6 +6,7 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -19,6 +20,10 @@ namespace {
 constexpr char kJson[] = "application/json; charset=utf-8";
 constexpr int64_t kSentencesTogether = 256;  // of a batch
 constexpr time_t kIdleSeconds = 5;           // a client that sends or reads nothing for this long is disconnected
+
+const std::map<std::string, std::string> kMethods = {
+    {"/", "GET"},        {"/v1/models", "GET"},     {"/health", "GET"},
+    {"/metrics", "GET"}, {"/v1/translate", "POST"}, {"/v1/score", "POST"}};
 
 struct HttpError {
   int status;
@@ -56,8 +61,7 @@ struct Server::Impl {
                                    std::chrono::duration<double>(limits.seconds));
     const auto deadline = work->deadline;
     std::future<std::string> answer = work->answer.get_future();
-    if (!queue.add(std::move(work)))
-      throw HttpError{503, fmt::format("{} sentences are waiting already: try again later", queue.sentences())};
+    if (!queue.add(std::move(work))) throw HttpError{503, "too many sentences are waiting: try again later"};
     if (answer.wait_until(deadline) != std::future_status::ready)
       throw HttpError{504, fmt::format("no answer within {:g} seconds", limits.seconds)};
     return answer.get();
@@ -95,6 +99,7 @@ struct Server::Impl {
   }
 
   void add_routes();
+  void add_error_texts();
   void add_limits(int64_t connections);
 };
 
@@ -121,13 +126,23 @@ void Server::Impl::add_routes() {
       return wait_for(model_named(reader.model()).work_for(reader.pairs()), arrival);
     });
   });
+}
+
+// Of errors that are found before a route is called.
+void Server::Impl::add_error_texts() {
   http.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;  // ours
-    const std::string what = response.status == 404 ? fmt::format("there is no {}", request.path)
-                             : response.status == 413
-                                 ? "the body is too large, or larger than 8 KiB without Content-Type: "
-                                   "application/json"
-                                 : "the request cannot be read";
+    std::string what = "the request cannot be read";
+    if (response.status == 413)
+      what = "the body is too large, or larger than 8 KiB without Content-Type: application/json";
+    if (response.status == 404) {
+      what = fmt::format("there is no {}", request.path);
+      if (const auto route = kMethods.find(request.path); route != kMethods.end()) {
+        what = fmt::format("{} needs the method {}", request.path, route->second);
+        response.status = 405;
+        response.set_header("Allow", route->second);
+      }
+    }
     response.set_content(error_body(what), kJson);
   });
 }
@@ -143,6 +158,7 @@ void Server::Impl::add_limits(int64_t connections) {
 Server::Server(std::vector<std::unique_ptr<ServedModel>> models, const ServerLimits& limits, int64_t connections)
     : impl_(new Impl{.models = std::move(models), .limits = limits, .queue = WorkQueue(limits.queue)}) {
   impl_->add_routes();
+  impl_->add_error_texts();
   impl_->add_limits(connections);
 }
 Server::~Server() = default;

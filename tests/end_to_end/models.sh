@@ -66,7 +66,7 @@ sampling() {  # after translating
   translate --no-repeat-ngram 2 --suppress e <lines >/dev/null
   refused() { expect 2 "$weft" translate --quiet --checkpoint whole "${@:2}" <lines; check "refused: ${*:2}" has err "$1"; }
   refused '▁ stands for a space' --suppress ' eins'
-  refused '--top-k applies only to samples: add --sample' --top-k 3
+  refused '--top-k applies only to samples: add --samples N' --top-k 3
   refused '--mbr applies only to samples' --mbr bleu
   refused 'give at least 2, such as --samples 32' --sample --mbr bleu
   refused '--beam applies only to beam search' --sample --beam 4

@@ -116,9 +116,9 @@ std::optional<std::string> find_latest_checkpoint(const std::string& root) {
     report_passed_over(folder, reason);
   }
   if (folders.empty()) return std::nullopt;
-  fail(ErrorKind::checkpoint, fmt::format("none of the {} checkpoints in {} is intact (the reasons are above); move "
-                                          "that folder away, or start over with --train.fresh",
-                                          folders.size(), root));
+  fail(ErrorKind::checkpoint, fmt::format("no checkpoint in {} is intact, for the reasons above: restore one, or train "
+                                          "again with another --train.output or --train.fresh",
+                                          root));
 }
 
 std::optional<std::string> pointed_at(const std::string& root, const std::string& pointer) {

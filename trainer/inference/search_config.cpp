@@ -11,6 +11,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kLargestBeam = 1000, kMostSamples = 10'000;
+constexpr double kLargestPenalty = 10;  // 1,023 tokens to its power are still finite in f32
 
 [[noreturn]] void refuse(const std::string& what) { fail(ErrorKind::usage, what); }
 
@@ -19,7 +20,7 @@ void check_sampling(const SamplingOptions& s) {
   if (s.top_k < 0) refuse(fmt::format("top-k = {} must be at least 0", s.top_k));
   if (!(s.top_p > 0 && s.top_p <= 1)) refuse(fmt::format("top-p = {} must be above 0 and at most 1", s.top_p));
   if (!(s.temperature > 0 && std::isfinite(s.temperature)))
-    refuse(fmt::format("temperature = {} must be above 0; --beam 1 is its limit at 0", s.temperature));
+    refuse(fmt::format("temperature = {} must be above 0; a beam of 1 is its limit at 0", s.temperature));
 }
 
 // Suppressing a part of a character could leave nothing that completes it.
@@ -39,9 +40,11 @@ BeamOptions beam_options(const DecodeConfig& c) {
     refuse(fmt::format("beam = {} must be between 1 and {}", c.beam, kLargestBeam));
   if (c.nbest < 1 || c.nbest > c.beam)
     refuse(fmt::format("nbest = {} must be between 1 and the beam size ({})", c.nbest, c.beam));
-  if (c.max_length_factor < 0 || c.max_length_extra < 0)
-    refuse(fmt::format("max_length_factor = {} and max_length_extra = {} must both be at least 0", c.max_length_factor,
-                       c.max_length_extra));
+  if (c.max_length_factor < 0 || c.max_length_extra < 0 || (c.max_length_factor == 0 && c.max_length_extra == 0))
+    refuse(fmt::format("max_length_factor = {} and max_length_extra = {} must both be at least 0, and one above 0",
+                       c.max_length_factor, c.max_length_extra));
+  if (!(std::abs(c.length_penalty) <= kLargestPenalty))
+    refuse(fmt::format("length_penalty = {0} must be between -{1} and {1}", c.length_penalty, kLargestPenalty));
   if (c.min_length < 0) refuse(fmt::format("min_length = {} must be at least 0", c.min_length));
   return {.beam = c.beam,
           .kind = c.beam_kind,
@@ -58,7 +61,6 @@ SearchOptions search_options(const SearchConfig& c) {
       .beam = beam_options(c.decode), .no_repeat_ngram = c.no_repeat_ngram, .sampling = c.sampling, .mean = c.mean};
   if (c.sampling.samples == 0) return options;
   check_sampling(c.sampling);
-  if (c.decode.nbest > 1) refuse("nbest applies to beam search: leave out --nbest, and set the number with --samples");
   options.beam.beam = 1;
   options.beam.kind = BeamKind::shrinking;
   return options;

@@ -114,7 +114,12 @@ Translator::Translator(const std::vector<const Replica*>& replicas, const Tokeni
       source_(source),
       target_(target),
       config_(config),
-      search_(search_models(replicas), search_options(config), token_rules(config, target), batch) {}
+      search_(search_models(replicas), search_options(config), token_rules(config, target), batch) {
+  if (config.decode.min_length > search_.longest_target())
+    fail(ErrorKind::usage,
+         fmt::format("min_length = {} must be at most {}, the most tokens that this model can generate",
+                     config.decode.min_length, search_.longest_target()));
+}
 
 TranslationInput encode_line(const TaggedLine& line, const Tokenizer& source, const Tokenizer& target) {
   const std::vector<int32_t> text = source.encode(line.text);
@@ -153,7 +158,8 @@ int64_t Translator::max_tokens(const TranslationInput& input) const {
   const auto source_tokens = static_cast<double>(input.source.size() - num_leading_tags(input.source, source_));
   const double wanted = static_cast<double>(input.prefix.size()) + config_.decode.max_length_factor * source_tokens +
                         static_cast<double>(config_.decode.max_length_extra);
-  return static_cast<int64_t>(std::min(wanted, static_cast<double>(search_.longest_target())));
+  const int64_t longest = search_.longest_target(), least = std::min(min_tokens(input), longest);
+  return static_cast<int64_t>(std::clamp(wanted, static_cast<double>(least), static_cast<double>(longest)));
 }
 
 int64_t Translator::min_tokens(const TranslationInput& input) const {

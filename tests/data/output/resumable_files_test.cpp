@@ -97,12 +97,12 @@ TEST_F(ResumableFilesTest, GetTheirNamesAfterAKillBetweenTwoNames) {
 TEST_F(ResumableFilesTest, RefuseOtherOptionsAndOtherProcesses) {
   ResumableFiles files({path()}, job_);
   files.commit(0, "");
-  expect_error([&] { ResumableFiles({path()}, job_); }, ErrorKind::usage, {"another process writes"});
+  expect_error([&] { ResumableFiles({path()}, job_); }, ErrorKind::io, {"another process writes"});
   expect_error(
       [&] {
         ResumableFiles({path()}, {{"--beam", "4"}});
       },
-      ErrorKind::usage, {"was begun with --beam = 5, but now it is 4: give the same options, or remove"});
+      ErrorKind::usage, {"was begun with --beam = '5', but now it is '4': give the same options, or remove"});
 }
 
 TEST_F(ResumableFilesTest, RefuseDamagedState) {

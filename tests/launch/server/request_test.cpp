@@ -55,7 +55,13 @@ TEST(ServedTranslation, IsRefusedByTheNameOfItsField) {
   EXPECT_EQ(refusal_of_request(R"({"text": "a", "beam": 17})"), "\"beam\" is above the limit of 16");
   EXPECT_EQ(refusal_of_request(R"({"text": "a", "samples": 65})"), "\"samples\" must be between 0 and 64");
   EXPECT_EQ(refusal_of_request(R"({"text": "a", "samples": 2, "temperature": 0})"),
-            "temperature = 0 must be above 0; --beam 1 is its limit at 0");
+            "temperature = 0 must be above 0; a beam of 1 is its limit at 0");
+  EXPECT_EQ(refusal_of_request(R"({"text": "a", "samples": 0, "seed": 4})"),
+            "\"seed\" applies only to samples: add \"samples\"");
+  EXPECT_EQ(refusal_of_request(R"({"text": "a", "samples": 2, "nbest": 2})"),
+            "\"nbest\" applies only to beam search: leave out \"samples\" or this field");
+  EXPECT_EQ(refusal_of_request(R"({"text": "a", "samples": 1, "mbr": "chrf"})"),
+            "\"mbr\" compares samples: \"samples\" must be at least 2");
   EXPECT_EQ(refusal_of_request(R"({"text": "a", "beam": 0})"), "beam = 0 must be between 1 and 1000");
 }
 

@@ -148,8 +148,6 @@ TEST(SearchConfig, RefusesInvalidOptions) {
     EXPECT_NE(refusal({.sampling = {.samples = 1, .temperature = t}}), "") << t;
   EXPECT_EQ(refusal({.sampling = {.samples = 1}, .utility = RiskUtility::chrf}),
             "minimum Bayes risk compares samples: give at least 2, such as --samples 32");
-  EXPECT_EQ(refusal({.decode = {.nbest = 2}, .sampling = {.samples = 1}}),
-            "nbest applies to beam search: leave out --nbest, and set the number with --samples");
 }
 
 }  // namespace

@@ -234,6 +234,19 @@ TEST_F(TranslatorTest, ObeysTheMaximumLengthAndOrdersTheNBest) {
   }
 }
 
+TEST_F(TranslatorTest, TheMinimumLengthGoesBeforeTheMaximum) {
+  DecodeConfig config{.beam = 2, .max_length_factor = 0, .max_length_extra = 2, .min_length = 9};
+  on_grid(1, 1, [&](const Mesh& mesh) {
+    RandomModel m(small_model_config(tokenizer_->size()), mesh);
+    Translator translator(m.replica, *tokenizer_, *tokenizer_, config);
+    for (const NBest& nbest : testing::translate_lines(translator, sample_lines(3)))
+      EXPECT_GE(nbest.front().tokens.size(), 9u);
+    config.min_length = 200;
+    EXPECT_EQ(testing::refusal_of(ErrorKind::usage, [&] { Translator(m.replica, *tokenizer_, *tokenizer_, config); }),
+              "min_length = 200 must be at most 199, the most tokens that this model can generate");
+  });
+}
+
 TEST_F(TranslatorTest, RefusesInvalidOptions) {
   const auto refusal = [](const DecodeConfig& c) {
     return testing::refusal_of(ErrorKind::usage, [&] { beam_options(c); });
@@ -242,9 +255,12 @@ TEST_F(TranslatorTest, RefusesInvalidOptions) {
   EXPECT_EQ(refusal({.beam = 2, .nbest = 3}), "nbest = 3 must be between 1 and the beam size (2)");
   EXPECT_EQ(refusal({.beam = 0}), "beam = 0 must be between 1 and 1000");
   EXPECT_EQ(refusal({.max_length_factor = -1}),
-            "max_length_factor = -1 and max_length_extra = 10 must both be at least 0");
+            "max_length_factor = -1 and max_length_extra = 10 must both be at least 0, and one above 0");
   EXPECT_EQ(refusal({.max_length_extra = -1}),
-            "max_length_factor = 2 and max_length_extra = -1 must both be at least 0");
+            "max_length_factor = 2 and max_length_extra = -1 must both be at least 0, and one above 0");
+  EXPECT_EQ(refusal({.max_length_factor = 0, .max_length_extra = 0}),
+            "max_length_factor = 0 and max_length_extra = 0 must both be at least 0, and one above 0");
+  EXPECT_EQ(refusal({.length_penalty = 1e308}), "length_penalty = 1e+308 must be between -10 and 10");
 }
 
 }  // namespace
