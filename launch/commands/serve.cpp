@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cmath>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -67,32 +67,48 @@ bool parse(const std::vector<std::string>& args, ServeRequest& r, Options& optio
 }
 
 // Stops the server at the first SIGTERM or SIGINT. Ends the program at the second one, if the server does not run yet,
-// or if a client still sends its request when all that had arrived must have been answered. All threads that are
-// started later ignore these signals.
+// or if it has had no whole request for some time, but a client still sends one, or a batch whose clients have gone is
+// still being computed. All threads that are started later ignore these signals.
 class StopSignals {
  public:
-  explicit StopSignals(double seconds_to_answer) {
+  explicit StopSignals(double seconds_to_answer) : most_seconds_(std::max(seconds_to_answer, kSecondsToReadAnswer)) {
     sigemptyset(&signals_);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    std::thread([this, seconds_to_answer] {
-      const timespec last{.tv_sec = static_cast<time_t>(std::ceil(seconds_to_answer)) + 1, .tv_nsec = 0};
-      int signal = 0;
-      sigwait(&signals_, &signal);
-      Server* server = server_;
-      if (server == nullptr) _exit(128 + signal);
-      print_note("weft: stopping after the requests that have arrived; a second signal ends the server at once\n");
-      server->stop();
-      signal = sigtimedwait(&signals_, nullptr, &last);
-      if (signal < 0) print_note("weft: stopped while a client was still sending its request\n");
-      _exit(signal < 0 ? 0 : 128 + signal);
-    }).detach();
+    std::thread([this] { wait(); }).detach();
   }
-  void stop(Server& server) { server_ = &server; }
+  void stop(Server* server) {  // null when it has ended
+    const std::scoped_lock lock(mutex_);
+    server_ = server;
+  }
 
  private:
+  void wait() {
+    int signal = 0;
+    sigwait(&signals_, &signal);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (server_ == nullptr) _exit(128 + signal);
+      print_note("weft: stopping after the requests that have arrived; a second signal ends the server at once\n");
+      server_->stop();
+    }
+    const timespec second{.tv_sec = 1, .tv_nsec = 0};
+    do {
+      signal = sigtimedwait(&signals_, nullptr, &second);
+    } while (signal < 0 && !is_overdue());
+    if (signal < 0) print_note("weft: stopped, because no whole request was left to answer\n");
+    _exit(signal < 0 ? 0 : 128 + signal);
+  }
+  bool is_overdue() {
+    const std::scoped_lock lock(mutex_);
+    return server_ != nullptr && server_->seconds_without_requests() > most_seconds_;
+  }
+
+  static constexpr double kSecondsToReadAnswer = 6;  // the server drops a client that reads nothing for 5 seconds
+  const double most_seconds_;
   sigset_t signals_;
-  std::atomic<Server*> server_ = nullptr;
+  std::mutex mutex_;
+  Server* server_ = nullptr;
 };
 
 struct NamedCheckpoint {
@@ -138,10 +154,11 @@ int run_serve(const CommandContext& context) {
   Server server(std::move(models), request.limits, request.connections);
   const int port = server.bind(request.address);
   server.run([&] {
-    signals.stop(server);
+    signals.stop(&server);
     fmt::print("http://{}:{}/\n", request.address.host, port);
     std::fflush(stdout);
   });
+  signals.stop(nullptr);
   return 0;
 }
 

@@ -11,7 +11,7 @@ void add_decode_options(Options& options, DecodeConfig& decode) {
   options.add("length-penalty", decode.length_penalty, "alpha of the length penalty; 0 = none");
   options.add("length-penalty-kind", decode.length_penalty_kind, kLengthPenaltyHelp);
   options.add("max-length-factor", decode.max_length_factor,
-              "max tokens of a translation: factor * source tokens + max-length-extra");
+              "max tokens of a translation: factor * source tokens + max-length-extra, or min-length if that is more");
   options.add("max-length-extra", decode.max_length_extra, "tokens added to max-length-factor * source tokens");
   options.add("min-length", decode.min_length, "min tokens of a translation, without tags and eos");
   options.add("allow-unknown", decode.allow_unknown, "allow the unknown token in translations");

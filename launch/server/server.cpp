@@ -44,6 +44,8 @@ struct Server::Impl {
   WorkQueue queue;
   ServerMetrics metrics;
   httplib::Server http;
+  std::atomic<int64_t> num_answering = 0;
+  std::atomic<double> last_answer = monotonic_seconds();
 
   ServedModel& model_named(const std::string& name) {
     if (name.empty()) return *models.front();
@@ -71,6 +73,7 @@ struct Server::Impl {
   template <typename Body>
   void answer(const httplib::Request& request, httplib::Response& response, const char* type, const Body& body) {
     const double begin = monotonic_seconds();
+    ++num_answering;
     try {
       response.set_content(body(), type);
     } catch (const HttpError& error) {
@@ -82,6 +85,8 @@ struct Server::Impl {
     } catch (const std::exception& error) {
       fail(response, 500, error.what());
     }
+    last_answer = monotonic_seconds();
+    --num_answering;
     metrics.add_request(request.path, response.status == -1 ? 200 : response.status, monotonic_seconds() - begin);
   }
 
@@ -192,5 +197,9 @@ void Server::run(const std::function<void()>& on_ready) {
 }
 
 void Server::stop() { impl_->http.stop(); }
+
+double Server::seconds_without_requests() const {
+  return impl_->num_answering > 0 ? 0 : monotonic_seconds() - impl_->last_answer;
+}
 
 }  // namespace weft

@@ -29,7 +29,9 @@ class Server {
   // Calls `on_ready` when requests are accepted. Runs until stop(), then answers the requests that are being read or
   // wait, and returns. Throws an Error of kind io if connections can no longer be accepted.
   void run(const std::function<void()>& on_ready);
-  void stop();  // may be called by any thread, from on_ready on
+  // These may be called by any thread, from on_ready on.
+  void stop();
+  double seconds_without_requests() const;  // since a whole request was last being answered; 0: now
 
  private:
   struct Impl;

@@ -18,7 +18,6 @@ constexpr int64_t kSlots = 64;         // rows per decoding step; more if the be
 constexpr int64_t kRowsPerSlot = 128;  // length of a usual hypothesis
 constexpr int64_t kWindowRows = 512;   // length of the longest source
 constexpr int64_t kNumWindows = 3;     // so sentences can be encoded while earlier windows are still being decoded
-constexpr int64_t kLongestTarget = 1023;
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

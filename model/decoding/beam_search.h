@@ -28,6 +28,8 @@ struct SearchOptions {
   EnsembleMean mean = EnsembleMean::probability;
 };
 
+inline constexpr int64_t kLongestTarget = 1023;  // fewer with a shorter table of learned positions
+
 class BeamSearch {
  public:
   // Decodes at most `side_by_side` sentences at a time; 0 = as many as fit. The value affects only the speed.

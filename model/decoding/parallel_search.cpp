@@ -81,7 +81,12 @@ std::vector<std::vector<Hypothesis>> ParallelSearch::search(const std::vector<Be
     }
   };
   std::vector<std::future<void>> running;  // their destructors wait
-  for (size_t part = 0; part < parts; ++part) running.push_back(start([&run, part] { run(part); }));
+  try {
+    for (size_t part = 0; part < parts; ++part) running.push_back(start([&run, part] { run(part); }));
+  } catch (...) {
+    work.drop_rest();
+    throw;
+  }
   for (std::future<void>& search : running) search.get();
   return work.results();
 }

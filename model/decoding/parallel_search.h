@@ -2,7 +2,8 @@
 //
 // The ops of a decoding step are short, and the threads of an op wait for each other at its end. So a CPU decodes more
 // sentences per second if each thread decodes its own sentences. The searches share the models' parameters and the
-// sentences (search_work.h), and each has its own caches. A sentence's result does not depend on the search that it is in.
+// sentences (search_work.h), and each has its own caches. A sentence's result does not depend on the search that it is
+// in.
 //
 // There is only one search on GPUs, under tensor parallelism, and if a model has no inference copies (param_store.h):
 // without them, each search would also compute its idle slots. A run in training has such copies only while it

@@ -247,7 +247,8 @@ struct DecodeConfig {
     v("beam_kind", beam_kind, kBeamKindHelp);
     v("length_penalty", length_penalty, "alpha of the length penalty; 0 = none");
     v("length_penalty_kind", length_penalty_kind, kLengthPenaltyHelp);
-    v("max_length_factor", max_length_factor, "max tokens of a translation: factor * source tokens + max_length_extra");
+    v("max_length_factor", max_length_factor,
+      "max tokens of a translation: factor * source tokens + max_length_extra, or min_length if that is more");
     v("max_length_extra", max_length_extra, "number of tokens added to max_length_factor * source tokens");
     v("min_length", min_length, "min tokens of a translation, without tags and eos; empty lines stay empty");
     v("allow_unknown", allow_unknown, "allow the unknown token in translations");

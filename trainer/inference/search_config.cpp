@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 constexpr int64_t kLargestBeam = 1000, kMostSamples = 10'000;
-constexpr double kLargestPenalty = 10;  // 1,023 tokens to its power are still finite in f32
+constexpr double kLargestPenalty = 10;  // kLongestTarget to its power is still finite in f32
 
 [[noreturn]] void refuse(const std::string& what) { fail(ErrorKind::usage, what); }
 
@@ -45,7 +45,8 @@ BeamOptions beam_options(const DecodeConfig& c) {
                        c.max_length_factor, c.max_length_extra));
   if (!(std::abs(c.length_penalty) <= kLargestPenalty))
     refuse(fmt::format("length_penalty = {0} must be between -{1} and {1}", c.length_penalty, kLargestPenalty));
-  if (c.min_length < 0) refuse(fmt::format("min_length = {} must be at least 0", c.min_length));
+  if (c.min_length < 0 || c.min_length > kLongestTarget)
+    refuse(fmt::format("min_length = {} must be between 0 and {}", c.min_length, kLongestTarget));
   return {.beam = c.beam,
           .kind = c.beam_kind,
           .length_penalty_kind = c.length_penalty_kind,

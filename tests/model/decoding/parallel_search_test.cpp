@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "tensor/error.h"
 #include "tests/model/decoding/search_fixture.h"
 
@@ -75,6 +77,16 @@ TEST_F(ParallelSearchTest, CountsFinishedRequestsOverAllSearches) {
   std::vector<int64_t> expected(kRequests);
   std::iota(expected.begin(), expected.end(), int64_t{1});
   EXPECT_EQ(counts, expected);
+}
+
+TEST_F(ParallelSearchTest, EndsIfTheCallerCannotCount) {
+  ServingModel m(*alone_);
+  set_num_threads(3);
+  const auto fails = [](int64_t done) {
+    if (done == 2) throw std::runtime_error("full");
+  };
+  EXPECT_THROW(ParallelSearch({m.parts()}, {.beam = {.beam = 2}}).search(random_requests(kRequests, 23), fails),
+               std::runtime_error);
 }
 
 TEST_F(ParallelSearchTest, ThrowsTheErrorOfASearchWithWhatTheCallerDoes) {

@@ -277,7 +277,7 @@ TEST_F(TrainedMarian, RefusesNamesAndValuesOfItsDecoder) {
       {"vocabs: [\"a\\nb\", c]", "lacks the file 'a\\nb'"},
       {"vocabs: [.., ..]", "lacks the file '..'"},
       {"vocabs: [vocab.spm]", "vocabs has 1 entries"},
-      {"max-length-factor: 1e300", "max-length-factor = 1e+300 must be between 0 and 1000"},
+      {"max-length-factor: 1e300", "max-length-factor = 1e+300 must be above 0 and at most 1000"},
   };
   for (const auto& [text, message] : cases) {
     write_file_atomically(output() + "/decoder.yml", text + "\n");

@@ -125,9 +125,9 @@ DecodeConfig read_marian_decoder(const JsonFields& yml) {
   decode.length_penalty_kind = LengthPenalty::power;
   decode.length_penalty = yml.number("normalize", 0);
   decode.max_length_factor = yml.number("max-length-factor", kMarianMaxLength);
-  if (!(decode.max_length_factor >= 0 && decode.max_length_factor <= kMostMaxLength))
+  if (!(decode.max_length_factor > 0 && decode.max_length_factor <= kMostMaxLength))
     yml.refuse(
-        fmt::format("max-length-factor = {} must be between 0 and {}", decode.max_length_factor, kMostMaxLength));
+        fmt::format("max-length-factor = {} must be above 0 and at most {}", decode.max_length_factor, kMostMaxLength));
   decode.max_length_extra = static_cast<int64_t>(decode.max_length_factor);  // Marian's source includes eos
   decode.allow_unknown = yml.truth("allow-unk", false);
   return decode;
