@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <mutex>
@@ -67,17 +66,16 @@ bool parse(const std::vector<std::string>& args, ServeRequest& r, Options& optio
 }
 
 // Stops the server at the first SIGTERM or SIGINT. Ends the program at the second one, if the server does not run yet,
-// or if it has had no whole request for some time, but a client still sends one, or a batch whose clients have gone is
-// still being computed. All threads that are started later ignore these signals.
+// or if the stopped server is not needed any longer. All threads that are started later ignore these signals.
 class StopSignals {
  public:
-  explicit StopSignals(double seconds_to_answer) : most_seconds_(std::max(seconds_to_answer, kSecondsToReadAnswer)) {
+  StopSignals() {
     sigemptyset(&signals_);
     for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     std::thread([this] { wait(); }).detach();
   }
-  void stop(Server* server) {  // null when it has ended
+  void set_server(Server* server) {  // null: none is running
     const std::scoped_lock lock(mutex_);
     server_ = server;
   }
@@ -95,17 +93,15 @@ class StopSignals {
     const timespec second{.tv_sec = 1, .tv_nsec = 0};
     do {
       signal = sigtimedwait(&signals_, nullptr, &second);
-    } while (signal < 0 && !is_overdue());
+    } while (signal < 0 && is_needed());
     if (signal < 0) print_note("weft: stopped, because no whole request was left to answer\n");
     _exit(signal < 0 ? 0 : 128 + signal);
   }
-  bool is_overdue() {
+  bool is_needed() {
     const std::scoped_lock lock(mutex_);
-    return server_ != nullptr && server_->seconds_without_requests() > most_seconds_;
+    return server_ == nullptr || server_->is_needed();
   }
 
-  static constexpr double kSecondsToReadAnswer = 6;  // the server drops a client that reads nothing for 5 seconds
-  const double most_seconds_;
   sigset_t signals_;
   std::mutex mutex_;
   Server* server_ = nullptr;
@@ -133,7 +129,7 @@ int run_serve(const CommandContext& context) {
       "docs/formats/http-requests.md lists the requests.\n\n"
       "  weft serve --checkpoint en-de=runs/mine");
   if (!parse(context.args, request, options)) return 0;
-  static StopSignals signals(request.limits.seconds);
+  static StopSignals signals;
   const auto alone = make_single_communicator();
   std::vector<CheckpointLease> leases;
   std::vector<std::unique_ptr<Mesh>> meshes;
@@ -154,11 +150,11 @@ int run_serve(const CommandContext& context) {
   Server server(std::move(models), request.limits, request.connections);
   const int port = server.bind(request.address);
   server.run([&] {
-    signals.stop(&server);
+    signals.set_server(&server);
     fmt::print("http://{}:{}/\n", request.address.host, port);
     std::fflush(stdout);
   });
-  signals.stop(nullptr);
+  signals.set_server(nullptr);
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <httplib.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,10 +21,6 @@ namespace {
 constexpr char kJson[] = "application/json; charset=utf-8";
 constexpr int64_t kSentencesTogether = 256;  // of a batch
 constexpr time_t kIdleSeconds = 5;           // a client that sends or reads nothing for this long is disconnected
-
-const std::map<std::string, std::string> kMethods = {
-    {"/", "GET"},        {"/v1/models", "GET"},     {"/health", "GET"},
-    {"/metrics", "GET"}, {"/v1/translate", "POST"}, {"/v1/score", "POST"}};
 
 struct HttpError {
   int status;
@@ -43,9 +40,10 @@ struct Server::Impl {
   ServerLimits limits;
   WorkQueue queue;
   ServerMetrics metrics;
+  std::map<std::string, std::string> methods;  // by path
   httplib::Server http;
-  std::atomic<int64_t> num_answering = 0;
-  std::atomic<double> last_answer = monotonic_seconds();
+  std::atomic<int64_t> num_answering = 0;  // whole requests
+  std::atomic<double> last_needed = 0;     // when stop() was called, or a request was last answered
 
   ServedModel& model_named(const std::string& name) {
     if (name.empty()) return *models.front();
@@ -85,7 +83,7 @@ struct Server::Impl {
     } catch (const std::exception& error) {
       fail(response, 500, error.what());
     }
-    last_answer = monotonic_seconds();
+    last_needed = monotonic_seconds();
     --num_answering;
     metrics.add_request(request.path, response.status == -1 ? 200 : response.status, monotonic_seconds() - begin);
   }
@@ -110,39 +108,39 @@ struct Server::Impl {
 
 void Server::Impl::add_routes() {
   const auto get = [this](const char* path, const char* type, auto body) {
+    methods[path] = "GET";
     http.Get(path, [this, type, body](const auto& request, auto& response) { answer(request, response, type, body); });
+  };
+  const auto post = [this](const char* path, auto work_of) {
+    methods[path] = "POST";
+    http.Post(path, [this, work_of](const httplib::Request& request, httplib::Response& response) {
+      const auto arrival = std::chrono::steady_clock::now();
+      answer(request, response, kJson, [&] {
+        const RequestReader reader(request.body, limits);
+        return wait_for(work_of(reader, model_named(reader.model())), arrival);
+      });
+    });
   };
   get("/", "text/html; charset=utf-8", [] { return std::string(serve_page()); });
   get("/v1/models", kJson, [this] { return model_list(); });
   get("/health", kJson, [] { return std::string(R"({"status":"ok"})"); });
   get("/metrics", "text/plain; version=0.0.4", [this] { return metrics.text(queue.sentences()); });
-  http.Post("/v1/translate", [this](const httplib::Request& request, httplib::Response& response) {
-    const auto arrival = std::chrono::steady_clock::now();
-    answer(request, response, kJson, [&] {
-      const RequestReader reader(request.body, limits);
-      ServedModel& model = model_named(reader.model());
-      return wait_for(model.work_for(reader.translation(model.model().config().decode)), arrival);
-    });
+  post("/v1/translate", [](const RequestReader& reader, ServedModel& model) {
+    return model.work_for(reader.translation(model.model().config().decode));
   });
-  http.Post("/v1/score", [this](const httplib::Request& request, httplib::Response& response) {
-    const auto arrival = std::chrono::steady_clock::now();
-    answer(request, response, kJson, [&] {
-      const RequestReader reader(request.body, limits);
-      return wait_for(model_named(reader.model()).work_for(reader.pairs()), arrival);
-    });
-  });
+  post("/v1/score", [](const RequestReader& reader, ServedModel& model) { return model.work_for(reader.pairs()); });
 }
 
 // Of errors that are found before a route is called.
 void Server::Impl::add_error_texts() {
-  http.set_error_handler([](const httplib::Request& request, httplib::Response& response) {
+  http.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
     if (!response.body.empty()) return;  // ours
     std::string what = "the request cannot be read";
     if (response.status == 413)
       what = "the body is too large, or larger than 8 KiB without Content-Type: application/json";
     if (response.status == 404) {
       what = fmt::format("there is no {}", request.path);
-      if (const auto route = kMethods.find(request.path); route != kMethods.end()) {
+      if (const auto route = methods.find(request.path); route != methods.end()) {
         what = fmt::format("{} needs the method {}", request.path, route->second);
         response.status = 405;
         response.set_header("Allow", route->second);
@@ -196,10 +194,14 @@ void Server::run(const std::function<void()>& on_ready) {
   if (!stopped) fail(ErrorKind::io, "the server cannot accept connections any longer");
 }
 
-void Server::stop() { impl_->http.stop(); }
+void Server::stop() {
+  impl_->last_needed = monotonic_seconds();
+  impl_->http.stop();
+}
 
-double Server::seconds_without_requests() const {
-  return impl_->num_answering > 0 ? 0 : monotonic_seconds() - impl_->last_answer;
+bool Server::is_needed() const {
+  const double most = std::max(impl_->limits.seconds, kIdleSeconds + 1.0);
+  return impl_->num_answering > 0 || monotonic_seconds() - impl_->last_needed <= most;
 }
 
 }  // namespace weft

@@ -31,7 +31,9 @@ class Server {
   void run(const std::function<void()>& on_ready);
   // These may be called by any thread, from on_ready on.
   void stop();
-  double seconds_without_requests() const;  // since a whole request was last being answered; 0: now
+  // After stop(): false if no whole request has been there for ServerLimits::seconds. What is left are clients that
+  // have not sent theirs, or a batch whose clients have gone.
+  bool is_needed() const;
 
  private:
   struct Impl;
